@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cuda.h>
+#include "api/cuda_api.h"
 
 namespace fatload {
 

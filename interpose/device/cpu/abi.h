@@ -23,7 +23,7 @@ struct RuntimeTable {
   void (*nanosleep)(Warp *, uint32_t nanoseconds);
 };
 
-enum Trap : uint32_t { kTrapInstruction = 0, kTrapBadFunction = 1, kTrapDeadlock = 2, kTrapBreakpoint = 3 };
+enum Trap : uint32_t { kTrapInstruction = 0, kTrapBadFunction = 1, kTrapDeadlock = 2, kTrapBreakpoint = 3, kTrapStackOverflow = 4 };
 
 // State of one warp. Offsets are part of the contract.
 struct Warp {
@@ -46,6 +46,7 @@ struct Warp {
   uint32_t smid;                 // 112
   uint32_t nsmid;                // 116
   void *scheduler;               // 120  the runtime's own
+  uint32_t local_top;            // 128  bytes of each lane's local memory in use; translated code sets and restores it
 };
 
 static_assert(offsetof(Warp, runtime) == 32 && offsetof(Warp, ctaid) == 40 && offsetof(Warp, warp) == 76);

@@ -50,6 +50,7 @@ class Lowering(Builder):
         super().__init__(lanes)
         self.kernel = kernel
         self.instruction: Instruction | None = None
+        self.carry: Value | None = None  # CC.CF within a block
 
     # -- operands -------------------------------------------------------------------------------------------------
 
@@ -225,6 +226,18 @@ class Lowering(Builder):
     @abstractmethod
     def permute(self, v: Value, source: Value) -> Value:
         """`v` (32 bits) of lane `source` (i32, 0 … 31) in each lane."""
+
+    def permute_constant(self, v: Value, sources: Sequence[int], source: Value) -> Value:
+        """`permute` where each lane's source is known; `source` says the same as a value."""
+        return self.permute(v, source)
+
+    @abstractmethod
+    def equal_lanes(self, v: Value) -> Value:
+        """For each lane an i32: the active lanes whose value (i32 or i64) equals its own."""
+
+    @abstractmethod
+    def reduce_lanes(self, op: str, v: Value, members: Value) -> Value:
+        """``add and or xor smin smax umin umax`` over the active lanes in `members` (i32 mask, may differ by lane)."""
 
     @abstractmethod
     def barrier(self, id_: Value, threads: Value | None, op: str, predicate: Value | None) -> Value | None:

@@ -163,8 +163,7 @@ class CpuFunction(CpuCalls):
     def emit_block(self, block: Block) -> None:
         """One PTX block: mask, prologue of waiting operations, instructions, ways out."""
         self.block = block
-        self.values = {}
-        self.splats = {}
+        self.values, self.splats, self.carry = {}, {}, None
         b = block.index
         self.place(self.name(b))
         slot = self.mask_slots[b]
@@ -215,7 +214,7 @@ class CpuFunction(CpuCalls):
             if members.kind != UNIFORM:
                 chosen = self.select(Value("i1", VARYING, self.mask_vector()), members, self.integer("i32", 0))
                 self.declare("llvm.vector.reduce.or.v32i32", "i32 (<32 x i32>)")
-                members = Value("i32", UNIFORM, self.let(f"call i32 @llvm.vector.reduce.or.v32i32(<32 x i32> {chosen.text})"))
+                members = Value("i32", UNIFORM, self.let(f"call i32 @llvm.vector.reduce.or.v32i32(<32 x i32> {self.vec(chosen)})"))
             wanted = self.let(f"and i32 {members.text}, {everyone}")
         missing = self.let(f"and i32 {wanted}, {self.let(f'xor i32 {self.mask}, -1')}")
         waiting = self.let(f"icmp ne i32 {missing}, 0")

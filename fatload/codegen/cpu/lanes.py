@@ -35,13 +35,45 @@ class CpuLanes(CpuMemory):
 
         return self.lane_loop(self.mask, [source], [v.type], one)[0]
 
-    def permute_constant(self, v: Value, sources: Sequence[int]) -> Value:
-        """`v` of lane ``sources[l]`` in each lane l."""
+    def permute_constant(self, v: Value, sources: Sequence[int], source: Value) -> Value:
         if v.kind == UNIFORM:
             return v
         t = self.vector(v.type)
         order = ", ".join(f"i32 {s}" for s in sources)
         return Value(v.type, VARYING, self.let(f"shufflevector {t} {self.vec(v)}, {t} poison, <{LANES} x i32> <{order}>"))
+
+    def equal_lanes(self, v: Value) -> Value:
+        if v.kind == UNIFORM:
+            return self.active()
+        t = self.vector(v.type)
+        text = self.let(f"freeze {t} {self.vec(v)}")
+
+        def one(_: str, s: list[Value]) -> list[Value]:
+            single = self.let(f"insertelement {t} poison, {v.type} {s[0].text}, i32 0")
+            all_ = self.let(f"shufflevector {t} {single}, {t} poison, <32 x i32> zeroinitializer")
+            same = self.let(f"icmp eq {t} {text}, {all_}")
+            bits = self.let(f"bitcast <32 x i1> {same} to i32")
+            return [Value("i32", UNIFORM, self.let(f"and i32 {bits}, {self.mask}"))]
+
+        return self.lane_loop(self.mask, [Value(v.type, VARYING, text)], ["i32"], one)[0]
+
+    def reduce_lanes(self, op: str, v: Value, members: Value) -> Value:
+        if members.kind == UNIFORM:
+            return self._reduce(op, self.let(f"and i32 {members.text}, {self.mask}"), v)
+        text = self.vec(v)
+
+        def one(_: str, s: list[Value]) -> list[Value]:
+            return [self._reduce(op, self.let(f"and i32 {s[0].text}, {self.mask}"), Value(v.type, VARYING, text))]
+
+        return self.lane_loop(self.mask, [members], [v.type], one)[0]
+
+    def _reduce(self, op: str, mask: str, v: Value) -> Value:
+        neutral = {"smin": 0x7FFFFFFF, "smax": -0x80000000, "umin": -1, "and": -1}.get(op, 0)
+        lanes = self.let(f"bitcast i32 {mask} to <32 x i1>")
+        chosen = self.select(Value("i1", VARYING, lanes), v, self.integer("i32", neutral))
+        name = f"llvm.vector.reduce.{op}.v32i32"
+        self.declare(name, "i32 (<32 x i32>)")
+        return Value("i32", UNIFORM, self.let(f"call i32 @{name}(<32 x i32> {self.vec(chosen)})"))
 
     def barrier(self, id_: Value, threads: Value | None, op: str, predicate: Value | None) -> Value | None:
         self.unit.flags.add("barrier")

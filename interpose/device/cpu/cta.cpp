@@ -1,0 +1,185 @@
+#include "device/cpu/cta.h"
+
+#include <bit>
+#include <cstdlib>
+#include <string>
+
+#include "device/cpu/runtime.h"
+#include "device/cpu/state.h"
+#include "device/cpu/worker.h"
+
+namespace fatload::cpu {
+
+Cta::Cta(Worker* worker) : fibers_(new Fiber[kMaxWarps]) {
+  execution_.worker = worker;
+  execution_.cta = this;
+}
+
+bool Cta::start(KernelJob& job, uint64_t index) {
+  warps_ = job.warps();
+  all_ = warps_ == 32 ? ~0u : (1u << warps_) - 1;
+  execution_.job = &job;
+  // A grid's number is never reused, so what is the same for all CTAs of a grid is filled once.
+  if (bound_grid_ != job.grid_id()) {
+    if (!bind(job)) return false;
+    bound_grid_ = job.grid_id();
+  }
+  uint32_t ctaid[3];
+  job.place(index, ctaid);
+  for (uint32_t i = 0; i < warps_; ++i) {
+    Fiber& fiber = fibers_[i];
+    for (int d = 0; d < 3; ++d) fiber.warp.ctaid[d] = ctaid[d];
+    fiber.warp.live = fiber.warp.active;
+    fiber.context = fiber.stack.context(run_warp, &fiber);
+  }
+  runnable_ = all_;
+  finished_ = 0;
+  current_ = warps_ - 1;
+  spins_ = 0;
+  for (uint32_t used = used_barriers_; used; used &= used - 1) barriers_[std::countr_zero(used)] = Barrier{};
+  used_barriers_ = 0;
+  return true;
+}
+
+bool Cta::bind(const KernelJob& job) {
+  size_t local = size_t{32} * job.code().local_stride;
+  bound_grid_ = 0;
+  if (!shared_.reserve(job.shared_bytes()) || !local_.reserve(local * warps_)) return false;
+  Warp first{};
+  job.fill(&first);
+  first.shared = shared_.data();
+  first.scheduler = &execution_;
+  first.smid = execution_.worker->number();
+  first.nsmid = execution_.worker->count();
+  for (uint32_t i = 0; i < warps_; ++i) {
+    Fiber& fiber = fibers_[i];
+    if (!fiber.stack.ready(i)) return false;
+    fiber.warp = first;
+    fiber.warp.local = local_.data() + i * local;
+    fiber.warp.warp = i;
+    fiber.warp.active = job.active(i);
+  }
+  return true;
+}
+
+uint32_t Cta::next_runnable(uint32_t after) const {
+  uint32_t later = after == 31 ? 0 : runnable_ & (~0u << (after + 1));
+  return static_cast<uint32_t>(std::countr_zero(later ? later : runnable_));
+}
+
+Stop Cta::resume(bool* progress) {
+  progress_ = false;
+  current_ = next_runnable(current_);
+  Stop stop = execution_.worker->enter(&execution_, fibers_[current_].context);
+  *progress = progress_;
+  return stop;
+}
+
+void Cta::switch_to(Fiber& from, uint32_t warp) {
+  current_ = warp;
+  fatload_fiber_switch(&from.context, fibers_[warp].context, 0);
+}
+
+void Cta::run_warp(void* argument) {
+  Fiber& fiber = *static_cast<Fiber*>(argument);
+  Cta& cta = *static_cast<Execution*>(fiber.warp.scheduler)->cta;
+  cta.job().code().entry(&fiber.warp);
+  cta.finished(fiber.warp.warp);
+}
+
+void Cta::finished(uint32_t warp) {
+  finished_ |= 1u << warp;
+  runnable_ &= ~(1u << warp);
+  progress_ = true;
+  spins_ = 0;
+  Worker& worker = *execution_.worker;
+  if (finished_ == all_) worker.leave(&fibers_[warp].context, Stop::Finished);
+  // Warps that have ended no longer hold up those that wait for the whole CTA.
+  for (uint32_t used = used_barriers_; used; used &= used - 1) {
+    Barrier& barrier = barriers_[std::countr_zero(used)];
+    if (barrier.waiting && complete(barrier)) release(barrier);
+  }
+  if (!runnable_) deadlock();
+  switch_to(fibers_[warp], next_runnable(warp));
+  std::abort();  // nothing switches back to a finished warp
+}
+
+bool Cta::complete(Barrier& barrier) {
+  if (barrier.arrived >= barrier.expected) return true;
+  return barrier.expected >= 32 * warps_ && (barrier.arrived_warps | finished_) == all_;
+}
+
+void Cta::release(Barrier& barrier) {
+  uint32_t answer = barrier.operation == 2 ? barrier.count : barrier.operation == 3 ? barrier.all : barrier.any;
+  for (uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1)
+    fibers_[std::countr_zero(waiting)].answer = answer;
+  runnable_ |= barrier.waiting;
+  progress_ = true;
+  spins_ = 0;
+  uint32_t id = static_cast<uint32_t>(&barrier - barriers_);
+  barrier = Barrier{};
+  used_barriers_ &= ~(1u << id);
+}
+
+// Lanes are not counted one by one: a warp that waits cannot bring further lanes to the barrier, so its arrival stands
+// for all of them (lanes that skipped the barrier, too, as chips before independent lanes had it).
+uint32_t Cta::barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation,
+                      uint32_t predicates) {
+  if (id >= kBarriers || threads > 32 * kMaxWarps)
+    fail_kernel(warp, kLaunchFailed, "barrier " + std::to_string(id) + " with " + std::to_string(threads) + " threads");
+  Barrier& barrier = barriers_[id];
+  uint32_t self = 1u << warp->warp;
+  if (!(used_barriers_ >> id & 1)) {
+    barrier = Barrier{};
+    barrier.all = 1;
+    barrier.expected = threads ? (threads + 31) / 32 * 32 : 32 * warps_;
+    used_barriers_ |= 1u << id;
+  }
+  // An arrival that does not wait may come from a part of the warp, the rest of which arrives later.
+  bool part = operation == 1 && mask != warp->live;
+  barrier.arrived += part ? static_cast<uint32_t>(std::popcount(mask)) : 32;
+  barrier.arrived_warps |= self;
+  if (operation >= 2) {
+    barrier.operation = operation;
+    barrier.count += static_cast<uint32_t>(std::popcount(predicates & mask));
+    if (mask & ~predicates) barrier.all = 0;
+    if (mask & predicates) barrier.any = 1;
+  }
+  Fiber& fiber = fibers_[warp->warp];
+  if (operation != 1) barrier.waiting |= self;
+  if (complete(barrier)) {
+    release(barrier);
+    return fiber.answer;
+  }
+  if (operation == 1) return 0;
+  runnable_ &= ~self;
+  if (!runnable_) deadlock();
+  switch_to(fiber, next_runnable(warp->warp));
+  return fiber.answer;
+}
+
+void Cta::yield(Warp* warp) {
+  Fiber& fiber = fibers_[warp->warp];
+  uint32_t next = next_runnable(warp->warp);
+  // After two rounds without a barrier or an end in this CTA, others may be what its warps wait for.
+  if (++spins_ > 2 * static_cast<uint32_t>(std::popcount(runnable_)) || next == warp->warp) {
+    spins_ = 0;
+    execution_.worker->leave(&fiber.context, Stop::Spinning);
+    return;
+  }
+  switch_to(fiber, next);
+}
+
+void Cta::deadlock() {
+  std::string text;
+  for (uint32_t used = used_barriers_; used; used &= used - 1) {
+    uint32_t id = static_cast<uint32_t>(std::countr_zero(used));
+    const Barrier& barrier = barriers_[id];
+    if (!barrier.waiting) continue;
+    text += (text.empty() ? "" : "; ") + std::string("barrier ") + std::to_string(id) + " waits for " +
+            std::to_string(barrier.expected) + " threads, " + std::to_string(barrier.arrived) + " arrived";
+  }
+  fail_kernel(&fibers_[current_].warp, kLaunchFailed, text + ", and no warp is left that could arrive");
+}
+
+}  // namespace fatload::cpu

@@ -1,0 +1,44 @@
+// Stackful fibers: a switch of callee-saved registers and of the floating-point control words, and stacks with guard
+// pages.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+// Saves the running context, stores its stack pointer to *save, and continues the context `to`, in which the call that
+// saved it returns `value`.
+extern "C" uintptr_t fatload_fiber_switch(void** save, void* to, uintptr_t value);
+
+namespace fatload::cpu {
+
+// Bytes of a warp's stack: FATLOAD_CPU_STACK (suffixes K and M allowed) or 256 KiB; whole pages.
+size_t stack_bytes();
+
+class Stack {
+ public:
+  Stack() = default;
+  Stack(Stack&& other) noexcept { *this = std::move(other); }
+  Stack& operator=(Stack&& other) noexcept;
+  ~Stack();
+
+  // Maps the stack if it is not there yet. `colour` shifts the top, so that the tops of many stacks do not compete for
+  // the same cache sets. False: no memory.
+  bool ready(unsigned colour);
+
+  // A context that calls entry(argument) on this stack when it is switched to; entry must not return.
+  void* context(void (*entry)(void*), void* argument);
+
+  // The address to restart from when what lies on the stack is abandoned; aligned as after a call.
+  void* restart() const { return top_ - 8; }
+  bool in_guard(uintptr_t address) const {
+    uintptr_t low = reinterpret_cast<uintptr_t>(base_);
+    return base_ && address >= low && address < low + guard_;
+  }
+
+ private:
+  uint8_t* base_ = nullptr;
+  uint8_t* top_ = nullptr;
+  size_t bytes_ = 0, guard_ = 0;
+};
+
+}  // namespace fatload::cpu

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 UNIFORM, AFFINE, VARYING = 0, 1, 2
 
-BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128, "half": 16, "bfloat": 16, "float": 32, "double": 64}
+BITS = {
+    "i1": 1,
+    "i8": 8,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "i128": 128,
+    "half": 16,
+    "bfloat": 16,
+    "float": 32,
+    "double": 64,
+}
 FLOATS = frozenset({"half", "bfloat", "float", "double"})
 FLOAT_OF_BITS = {16: "half", 32: "float", 64: "double"}
 MANTISSA = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
@@ -195,7 +206,7 @@ class Builder:
         """Sign or zero extension; an affine value stays affine where no lane wraps, which a run-time check decides."""
         if v.type == to:
             return v
-        if v.kind != AFFINE or v.type != "i32" or to != "i64":
+        if v.kind != AFFINE or v.type != "i32" or to != "i64" or self.lanes == 1:
             return self.cast("sext" if signed else "zext", v, to)
         exact = self.let(f"{'sext' if signed else 'zext'} {self.vector('i32')} {self.vec(v)} to {self.vector('i64')}")
         base = self.let(f"{'sext' if signed else 'zext'} i32 {v.text} to i64")
@@ -218,6 +229,9 @@ class Builder:
 
     def cast(self, op: str, v: Value, to: str) -> Value:
         """A conversion instruction (``bitcast``, ``zext``, ``fptosi`` …)."""
+        if op in ("zext", "sext", "trunc") and v.kind == UNIFORM and v.text.lstrip("-").isdigit():
+            value = int(v.text)
+            return self.integer(to, value & ((1 << BITS[v.type]) - 1) if op == "zext" else value)
         kind, (x,) = self._forms((v,))
         if kind == UNIFORM:
             return Value(to, kind, self.let(f"{op} {v.type} {x} to {to}"))
@@ -240,7 +254,9 @@ class Builder:
         """``icmp`` or ``fcmp`` by the operands' type."""
         op = "fcmp" if a.type in FLOATS else "icmp"
         kind, (x, y) = self._forms((a, b))
-        return Value("i1", kind, self.let(f"{op} {predicate} {a.type if kind == UNIFORM else self.vector(a.type)} {x}, {y}"))
+        return Value(
+            "i1", kind, self.let(f"{op} {predicate} {a.type if kind == UNIFORM else self.vector(a.type)} {x}, {y}")
+        )
 
     def select(self, c: Value, a: Value, b: Value) -> Value:
         """``c ? a : b`` lane by lane."""
@@ -251,7 +267,9 @@ class Builder:
         condition = f"i1 {c.text}" if c.kind == UNIFORM or self.lanes == 1 else f"{self.vector('i1')} {self.vec(c)}"
         return Value(a.type, kind, self.let(f"select {condition}, {t} {x}, {t} {y}"))
 
-    def intrinsic(self, name: str, result: str, args: Sequence[Value], extra: str = "", mangle: Sequence[str] = ()) -> Value:
+    def intrinsic(
+        self, name: str, result: str, args: Sequence[Value], extra: str = "", mangle: Sequence[str] = ()
+    ) -> Value:
         """Calls ``@llvm.<name>`` overloaded on the types in `mangle` (default: the result), e.g. ``fma``, ``ctpop``. `extra`: literal
         arguments behind (``i1 false``)."""
         kind, texts = self._forms(args)

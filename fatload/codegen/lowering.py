@@ -196,7 +196,9 @@ class Lowering(Builder):
         """isspacep: whether a generic address lies in `space`."""
 
     @abstractmethod
-    def atomic(self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool) -> Value | None:
+    def atomic(
+        self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool
+    ) -> Value | None:
         """An atomic operation on memory; the old value if wanted. `op`: an ``atomicrmw`` operation, ``cas``, ``load`` or ``store``."""
 
     @abstractmethod

@@ -81,7 +81,9 @@ def reach(module: Module, kernel: Function) -> Reach:
                         add(name)
                     else:
                         visit_symbol(name)
-            if s.opcode == "call" and not any(t == "function" and isinstance(o, Sym) for t, o in zip(s.types, s.operands, strict=False)):
+            if s.opcode == "call" and not any(
+                t == "function" and isinstance(o, Sym) for t, o in zip(s.types, s.operands, strict=False)
+            ):
                 found.indirect = True
                 callees.add("*")
         if found.indirect and all_taken is None:

@@ -105,14 +105,21 @@ def _blocks(body: Body) -> list[Block]:
         blocks.append(Block(len(blocks)))
         return blocks[-1]
 
-    def end(kind: str, targets: list[str | int], ins: Instruction, reg: Reg | None = None, negated: bool = False) -> None:
+    def end(
+        kind: str, targets: list[str | int], ins: Instruction, reg: Reg | None = None, negated: bool = False
+    ) -> None:
         branch = Branch(kind, [], reg, negated, ins.line)
         blocks[-1].branch = branch
         fixups.append((branch, targets))
 
     for s in body.statements:
         if isinstance(s, Label):
-            if open_block and not blocks[-1].instructions and len(blocks) - 1 not in labels.values() and len(blocks) > 1:
+            if (
+                open_block
+                and not blocks[-1].instructions
+                and len(blocks) - 1 not in labels.values()
+                and len(blocks) > 1
+            ):
                 labels[s.name] = len(blocks) - 1
                 continue
             previous = blocks[-1]
@@ -142,7 +149,12 @@ def _blocks(body: Body) -> list[Block]:
                 inner.instructions.append(s)
                 inner.branch = Branch("jump", [len(blocks)], line=s.line)
             elif s.opcode == "brx":
-                end("index", list(body.targets[_label(s, 1)]), s, s.operands[0] if isinstance(s.operands[0], Reg) else None)
+                end(
+                    "index",
+                    list(body.targets[_label(s, 1)]),
+                    s,
+                    s.operands[0] if isinstance(s.operands[0], Reg) else None,
+                )
             else:
                 end(s.opcode, [], s)
             new()

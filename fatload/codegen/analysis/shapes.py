@@ -115,10 +115,6 @@ def analyse(graph: Graph, ssa: Ssa, row_class: bool, entry: bool, irregular: boo
 
 def _propagate(graph: Graph, values: dict[str, Shape], found: Shapes, row_class: bool, irregular: bool) -> None:
     ragged_exits = {t for loop in found.ragged for _, t in loop.exits(graph)}
-    ragged_inside: dict[int, set[int]] = {}
-    for loop in found.ragged:
-        for source, target in loop.exits(graph):
-            ragged_inside.setdefault(target, set()).add(source)
     changed = True
     while changed:
         changed = False
@@ -126,9 +122,7 @@ def _propagate(graph: Graph, values: dict[str, Shape], found: Shapes, row_class:
             block = graph.blocks[b]
             for phi in block.phis:
                 shape: Shape | None = values.get(phi.dest)
-                if irregular or b in found.joins:
-                    shape = VARYING
-                elif b in ragged_exits:
+                if irregular or b in found.joins or b in ragged_exits:
                     shape = VARYING
                 else:
                     for source in phi.sources.values():
@@ -304,14 +298,29 @@ def _shl(i: Instruction, s: list[Shape]) -> Shape:
 
 def _shr(i: Instruction, s: list[Shape]) -> Shape:
     amount = _immediate(i.operands[2])
-    if s[0].kind == 1 and s[0].aligned and s[0].stride == 1 and not s[0].guarded and amount is not None and amount >= 5 and _width(i) == 32:
+    if (
+        s[0].kind == 1
+        and s[0].aligned
+        and s[0].stride == 1
+        and not s[0].guarded
+        and amount is not None
+        and amount >= 5
+        and _width(i) == 32
+    ):
         return UNIFORM  # tid.x / 32
     return _plain(s)
 
 
 def _and(i: Instruction, s: list[Shape]) -> Shape:
     mask = _immediate(i.operands[2])
-    if s[0].kind == 1 and s[0].aligned and s[0].stride == 1 and not s[0].guarded and _width(i) == 32 and mask is not None:
+    if (
+        s[0].kind == 1
+        and s[0].aligned
+        and s[0].stride == 1
+        and not s[0].guarded
+        and _width(i) == 32
+        and mask is not None
+    ):
         mask &= 0xFFFFFFFF
         if mask & 31 == 0:
             return UNIFORM
@@ -330,7 +339,15 @@ def uniform_comparison(i: Instruction, a: Shape, y: Operand) -> bool:
     """Whether comparing an aligned affine 32-bit value with this constant answers the same in all lanes (tid.x < 32)."""
     c = _immediate(y)
     t = i.attrs.get("type", "")
-    if a.kind != 1 or not a.aligned or a.stride != 1 or a.guarded or c is None or t not in ("u32", "s32") or "bool" in i.attrs:
+    if (
+        a.kind != 1
+        or not a.aligned
+        or a.stride != 1
+        or a.guarded
+        or c is None
+        or t not in ("u32", "s32")
+        or "bool" in i.attrs
+    ):
         return False
     if t == "s32" and c < 0:
         return False
@@ -340,7 +357,15 @@ def uniform_comparison(i: Instruction, a: Shape, y: Operand) -> bool:
 
 def _cvt(i: Instruction, s: list[Shape]) -> Shape:
     d, a = i.attrs.get("dtype", ""), i.attrs.get("atype", "")
-    if s and s[0].kind == 1 and d[:1] in "us" and a[:1] in "us" and len(d) == 3 and len(a) == 3 and not i.attrs.get("sat"):
+    if (
+        s
+        and s[0].kind == 1
+        and d[:1] in "us"
+        and a[:1] in "us"
+        and len(d) == 3
+        and len(a) == 3
+        and not i.attrs.get("sat")
+    ):
         if d[1:] == a[1:]:
             return s[0]
         if d[1:] == "64":
@@ -350,7 +375,11 @@ def _cvt(i: Instruction, s: list[Shape]) -> Shape:
 
 
 def _mov(i: Instruction, s: list[Shape]) -> Shape:
-    return s[0] if len(s) == 1 and isinstance(i.operands[0], Reg) and isinstance(i.operands[1], Reg | Special) else _plain(s)
+    return (
+        s[0]
+        if len(s) == 1 and isinstance(i.operands[0], Reg) and isinstance(i.operands[1], Reg | Special)
+        else _plain(s)
+    )
 
 
 def _cvta(i: Instruction, s: list[Shape]) -> Shape:

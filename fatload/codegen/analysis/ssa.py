@@ -302,7 +302,8 @@ def _rename(
             pushed.extend(made)
             out = destinations(i)
             operands = tuple(
-                map_registers(o, made.__getitem__ if n in out else renamed.__getitem__) for n, o in enumerate(i.operands)
+                map_registers(o, made.__getitem__ if n in out else renamed.__getitem__)
+                for n, o in enumerate(i.operands)
             )
             block.instructions[k] = Instruction(
                 i.opcode, i.modifiers, operands, i.line, None, False, i.row, i.attrs, i.types

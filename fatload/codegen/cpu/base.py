@@ -143,6 +143,17 @@ class CpuBase(Lowering):
         lane = self.first_lane()
         return Value(v.type, UNIFORM, self.let(f"extractelement {self.vector(v.type)} {self.vec(v)}, i32 {lane}"))
 
+    def to_affine(self, v: Value, stride: int) -> Value:
+        """A value that the analysis knows to be base + lane * stride in all active lanes, in that form."""
+        if v.kind == AFFINE:
+            return v
+        lane = self.first_lane()
+        x = self.let(f"extractelement {self.vector(v.type)} {self.vec(v)}, i32 {lane}")
+        if v.type != "i32":
+            lane = self.let(f"zext i32 {lane} to {v.type}")
+        back = self.let(f"mul {v.type} {lane}, {stride}")
+        return Value(v.type, AFFINE, self.let(f"sub {v.type} {x}, {back}"), stride)
+
     def save(self, name: str, v: Value, masked: bool) -> None:
         """Stores a value for other blocks; `masked`: only in the active lanes."""
         slot = self.slots.get(name)
@@ -179,7 +190,9 @@ class CpuBase(Lowering):
         if known is None:
             offset, type_ = WARP[name]
             p = self.let_entry(f"getelementptr i8, ptr %w, i64 {offset}")
-            known = self.fields[name] = Value(type_, UNIFORM, self.let_entry(f"load {type_}, ptr {p}, align {8 if type_ in ('ptr', 'i64') else 4}"))
+            known = self.fields[name] = Value(
+                type_, UNIFORM, self.let_entry(f"load {type_}, ptr {p}, align {8 if type_ in ('ptr', 'i64') else 4}")
+            )
         return known
 
     def runtime(self, name: str) -> tuple[str, str]:
@@ -233,7 +246,11 @@ class CpuBase(Lowering):
                     t = self.bin("lshr", t, self.integer("i64", 32))
                 return t if name == "globaltimer" else self.trunc(t, "i32")
             case "clusterid" | "cluster_ctaid" | "cluster_ctarank":
-                return self.field(f"ctaid.{component}") if name == "clusterid" and component in ("x", "y", "z") else self.integer("i32", 0)
+                return (
+                    self.field(f"ctaid.{component}")
+                    if name == "clusterid" and component in ("x", "y", "z")
+                    else self.integer("i32", 0)
+                )
             case "nclusterid":
                 return self.field(f"nctaid.{component}") if component in ("x", "y", "z") else self.integer("i32", 1)
             case "cluster_nctaid" | "cluster_nctarank":
@@ -323,7 +340,9 @@ class CpuBase(Lowering):
         if name in self.param_offsets:
             return self.integer("i64", self.param_offsets[name] + offset)
         if name in self.unit.local[self.function.name].offsets:
-            return self.add(self.local_frame(), self.integer("i64", self.unit.local[self.function.name].offsets[name] + offset))
+            return self.add(
+                self.local_frame(), self.integer("i64", self.unit.local[self.function.name].offsets[name] + offset)
+            )
         if name in self.unit.layout.functions:
             return self.integer("i64", self.unit.layout.functions[name])
         if name in BUILTINS:

@@ -235,7 +235,9 @@ class CpuCalls(CpuLanes):
         self.call_runtime(runtime, ", ".join([f"i32 {self.mask}", *passed]))
         if returns and not isinstance(returns[0], Sym):
             t = "i32" if name == "vprintf" else "i64"
-            self.assign(returns[0], Value(t, VARYING, self.let(f"load {self.vector(t)}, ptr {self.scratch(6)}, align 32")))
+            self.assign(
+                returns[0], Value(t, VARYING, self.let(f"load {self.vector(t)}, ptr {self.scratch(6)}, align 32"))
+            )
 
 
 def call_parts(i: Instruction) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:

@@ -105,7 +105,11 @@ class CpuFunction(CpuCalls):
     def _frame(self) -> list[str]:
         """Takes this call's frame of local memory."""
         size = self.unit.local[self.function.name].size
-        lines = ["  %top = getelementptr i8, ptr %w, i64 128", "  %frame = load i32, ptr %top", "  %frame64 = zext i32 %frame to i64"]
+        lines = [
+            "  %top = getelementptr i8, ptr %w, i64 128",
+            "  %frame = load i32, ptr %top",
+            "  %frame64 = zext i32 %frame to i64",
+        ]
         if size:
             trap, _ = self.runtime("trap")
             stride = self.field("local_stride").text
@@ -214,7 +218,9 @@ class CpuFunction(CpuCalls):
             if members.kind != UNIFORM:
                 chosen = self.select(Value("i1", VARYING, self.mask_vector()), members, self.integer("i32", 0))
                 self.declare("llvm.vector.reduce.or.v32i32", "i32 (<32 x i32>)")
-                members = Value("i32", UNIFORM, self.let(f"call i32 @llvm.vector.reduce.or.v32i32(<32 x i32> {self.vec(chosen)})"))
+                members = Value(
+                    "i32", UNIFORM, self.let(f"call i32 @llvm.vector.reduce.or.v32i32(<32 x i32> {self.vec(chosen)})")
+                )
             wanted = self.let(f"and i32 {members.text}, {everyone}")
         missing = self.let(f"and i32 {wanted}, {self.let(f'xor i32 {self.mask}, -1')}")
         waiting = self.let(f"icmp ne i32 {missing}, 0")
@@ -285,13 +291,14 @@ class CpuFunction(CpuCalls):
                 text = self.vec(v)
                 if keep:
                     if vector is None:
-                        vector = self.mask_vector() if mask == self.mask else self.let(f"bitcast i32 {mask} to <32 x i1>")
+                        vector = (
+                            self.mask_vector() if mask == self.mask else self.let(f"bitcast i32 {mask} to <32 x i1>")
+                        )
                     old = self.let(f"load {t}, ptr {to.text}")
                     text = self.let(f"select <32 x i1> {vector}, {t} {text}, {t} {old}")
                 self.emit(f"store {t} {text}, ptr {to.text}")
                 continue
-            if to.kind == UNIFORM:
-                v = self.to_uniform(v)
+            v = self.to_uniform(v) if to.kind == UNIFORM else self.to_affine(v, to.stride)
             parts = [(v.type, v.text, to.text)]
             if to.ok is not None and to.vec is not None:
                 parts += [("i1", v.ok or "true", to.ok), (t, self.vec(v), to.vec)]

@@ -40,7 +40,9 @@ class CpuLanes(CpuMemory):
             return v
         t = self.vector(v.type)
         order = ", ".join(f"i32 {s}" for s in sources)
-        return Value(v.type, VARYING, self.let(f"shufflevector {t} {self.vec(v)}, {t} poison, <{LANES} x i32> <{order}>"))
+        return Value(
+            v.type, VARYING, self.let(f"shufflevector {t} {self.vec(v)}, {t} poison, <{LANES} x i32> <{order}>")
+        )
 
     def equal_lanes(self, v: Value) -> Value:
         if v.kind == UNIFORM:

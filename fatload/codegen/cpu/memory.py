@@ -46,7 +46,9 @@ class CpuMemory(CpuBase):
 
     def _symbol_address(self, name: str, offset: int, space: str) -> Value:
         v = self.symbol(name, offset)
-        if space == "" and (self.unit.shared_offset(name) is not None or name in self.unit.local[self.function.name].offsets):
+        if space == "" and (
+            self.unit.shared_offset(name) is not None or name in self.unit.local[self.function.name].offsets
+        ):
             # A variable named in a generic access stands for its own state space.
             return self.to_generic("shared" if self.unit.shared_offset(name) is not None else "local", v)
         return v
@@ -174,21 +176,21 @@ class CpuMemory(CpuBase):
             p = self.let(f"getelementptr {t}, ptr {slot}, i32 {lane}")
             scalars.append(Value(v.type, UNIFORM, self.let(f"load {t}, ptr {p}")))
         saved_mask = self.mask
-        for value, slot, type_ in zip(body(lane, scalars), results, outputs, strict=True):
+        for value, result, type_ in zip(body(lane, scalars), results, outputs, strict=True):
             t = "i8" if type_ == "i1" else type_
             text = self.let(f"zext i1 {value.text} to i8") if type_ == "i1" else value.text
-            p = self.let(f"getelementptr {t}, ptr {slot}, i32 {lane}")
+            p = self.let(f"getelementptr {t}, ptr {result}, i32 {lane}")
             self.emit(f"store {t} {text}, ptr {p}")
         self.emit(f"br label %{head}")
         self.place(done)
         self.splats, self.mask, self._mask_vector = kept_splats, saved_mask, kept_mask
         out = []
-        for slot, type_ in zip(results, outputs, strict=True):
+        for result, type_ in zip(results, outputs, strict=True):
             if type_ == "i1":
-                raw = self.let(f"load <32 x i8>, ptr {slot}, align 32")
+                raw = self.let(f"load <32 x i8>, ptr {result}, align 32")
                 out.append(Value("i1", VARYING, self.let(f"trunc <32 x i8> {raw} to <32 x i1>")))
             else:
-                out.append(Value(type_, VARYING, self.let(f"load {self.vector(type_)}, ptr {slot}, align 32")))
+                out.append(Value(type_, VARYING, self.let(f"load {self.vector(type_)}, ptr {result}, align 32")))
         return out
 
     def _mask_slot(self) -> str:
@@ -213,7 +215,9 @@ class CpuMemory(CpuBase):
                 return self._load_scalar(a, types, False, "")
             if self._contiguous(a, types):
                 return self._load_contiguous(a, types)
-        return self.lane_loop(self.mask, [a], list(types), lambda _, s: self._load_scalar(s[0], types, volatile, ordering))
+        return self.lane_loop(
+            self.mask, [a], list(types), lambda _, s: self._load_scalar(s[0], types, volatile, ordering)
+        )
 
     def _load_scalar(self, a: Value, types: Sequence[str], volatile: bool, ordering: str) -> list[Value]:
         p = self.pointer(a)
@@ -226,7 +230,13 @@ class CpuMemory(CpuBase):
                 v = Value(raw, UNIFORM, self.let(f"load atomic {raw}, ptr {q} {ordering}, align {size}"))
                 out.append(self.bitcast(v, t))
             else:
-                out.append(Value(t, UNIFORM, self.let(f"load {'volatile ' if volatile else ''}{t}, ptr {q}, align {min(size, 8)}")))
+                out.append(
+                    Value(
+                        t,
+                        UNIFORM,
+                        self.let(f"load {'volatile ' if volatile else ''}{t}, ptr {q}, align {min(size, 8)}"),
+                    )
+                )
             at += size
         return out
 
@@ -246,12 +256,18 @@ class CpuMemory(CpuBase):
         self.place(fast)
         wide = f"<{LANES * n} x {t}>"
         v = self.let(f"load {wide}, ptr {self.pointer(a)}, align {byte_size(t)}")
-        quick = [v] if n == 1 else [self.let(f"shufflevector {wide} {v}, {wide} poison, <32 x i32> <{_every(n, k)}>") for k in range(n)]
+        quick = (
+            [v]
+            if n == 1
+            else [self.let(f"shufflevector {wide} {v}, {wide} poison, <32 x i32> <{_every(n, k)}>") for k in range(n)]
+        )
         self.emit(f"br label %{done}")
         self.place(slow)
         self.splats = dict(kept)
         exact = self.varying(replace(a))  # a copy: what is made here is not to be had elsewhere
-        careful = self.lane_loop(self.mask, [exact], list(types), lambda _, s: self._load_scalar(s[0], types, False, ""))
+        careful = self.lane_loop(
+            self.mask, [exact], list(types), lambda _, s: self._load_scalar(s[0], types, False, "")
+        )
         last = self.label("some_done")
         self.emit(f"br label %{last}")
         self.place(last)
@@ -279,7 +295,9 @@ class CpuMemory(CpuBase):
             zeros = self.let(f"call i32 @llvm.ctlz.i32(i32 {self.mask}, i1 true)")
             lane = self.let(f"sub i32 31, {zeros}")
             picked = [
-                v if v.kind == UNIFORM else Value(v.type, UNIFORM, self.let(f"extractelement {self.vector(v.type)} {self.vec(v)}, i32 {lane}"))
+                v
+                if v.kind == UNIFORM
+                else Value(v.type, UNIFORM, self.let(f"extractelement {self.vector(v.type)} {self.vec(v)}, i32 {lane}"))
                 for v in values
             ]
             self._store_scalar(a, picked, volatile, "")
@@ -336,7 +354,9 @@ class CpuMemory(CpuBase):
             return texts[0]
         half = self.vector(t)
         pairs = [
-            self.let(f"shufflevector {half} {texts[k]}, {half} {texts[k + 1]}, <64 x i32> <{', '.join(f'i32 {x}' for x in range(64))}>")
+            self.let(
+                f"shufflevector {half} {texts[k]}, {half} {texts[k + 1]}, <64 x i32> <{', '.join(f'i32 {x}' for x in range(64))}>"
+            )
             for k in range(0, len(texts), 2)
         ]
         n = len(texts)
@@ -349,7 +369,9 @@ class CpuMemory(CpuBase):
 
     # -- atomics --------------------------------------------------------------------------------------------------
 
-    def atomic(self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool) -> Value | None:
+    def atomic(
+        self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool
+    ) -> Value | None:
         a = self.host(space, address)
         type_ = operands[0].type
         shared = space.partition("::")[0] == "shared"
@@ -370,7 +392,9 @@ class CpuMemory(CpuBase):
             if t in FLOATS:
                 raise self.unsupported("compare-and-swap of a floating-point type")
             if real:
-                pair = self.let(f"cmpxchg ptr {p}, {t} {operands[0].text}, {t} {operands[1].text} seq_cst seq_cst, align {size}")
+                pair = self.let(
+                    f"cmpxchg ptr {p}, {t} {operands[0].text}, {t} {operands[1].text} seq_cst seq_cst, align {size}"
+                )
                 return Value(t, UNIFORM, self.let(f"extractvalue {{ {t}, i1 }} {pair}, 0"))
             old = Value(t, UNIFORM, self.let(f"load {t}, ptr {p}, align {size}"))
             new = self.select(self.cmp("eq", old, operands[0]), operands[1], old)
@@ -401,7 +425,7 @@ class CpuMemory(CpuBase):
         raise self.unsupported(f"atomic operation {op}")
 
     def fence(self, sem: str, scope: str) -> None:
-        self.emit("fence syncscope(\"singlethread\") seq_cst" if scope == "cta" else "fence seq_cst")
+        self.emit('fence syncscope("singlethread") seq_cst' if scope == "cta" else "fence seq_cst")
 
     # -- parameters of device functions and calls (in cpu/calls.py) -------------------------------------------------
 

@@ -75,7 +75,7 @@ def optimise(text: str, level: int) -> binding.ModuleRef:
         machine = target_machine(level)
         module = binding.parse_assembly(text)
         module.verify()
-        tuning = binding.create_pipeline_tuning_options(speed_level=1, size_level=0)
+        tuning = binding.create_pipeline_tuning_options(speed_level=1)
         tuning.loop_vectorization = False
         tuning.slp_vectorization = False
         tuning.loop_unrolling = False
@@ -88,4 +88,6 @@ def emit(module: binding.ModuleRef, level: int, assembly: bool = False) -> bytes
     """The object (or assembly text) of an optimised module."""
     with _lock:
         machine = target_machine(level)
-        return machine.emit_assembly(module).encode() if assembly else machine.emit_object(module)
+        if assembly:
+            return str(machine.emit_assembly(module)).encode()
+        return bytes(machine.emit_object(module))

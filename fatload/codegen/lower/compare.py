@@ -26,7 +26,9 @@ def comparison(b: Lowering, cmp: str, type_: str, x: Value, y: Value) -> Value:
     if x.kind == 1 and x.aligned and x.stride == 1 and x.ok is None and y.kind == UNIFORM and y.text.isdigit():
         # tid.x against a multiple of the warp's size: the same in all lanes.
         c = int(y.text)
-        if x.type == "i32" and ((predicate[1:] in ("lt", "ge") and c % 32 == 0) or (predicate[1:] in ("gt", "le") and (c + 1) % 32 == 0)):
+        if x.type == "i32" and (
+            (predicate[1:] in ("lt", "ge") and c % 32 == 0) or (predicate[1:] in ("gt", "le") and (c + 1) % 32 == 0)
+        ):
             return b.cmp(predicate, Value(x.type, UNIFORM, x.text), y)
     return b.cmp(predicate, x, y)
 
@@ -87,7 +89,3 @@ def slct(b: Lowering, i: Instruction) -> None:
     else:
         p = b.cmp("sge", b.operand(i.operands[3], "i32"), b.integer("i32", 0))
     b.write(i, 0, b.select(p, x, y))
-
-
-
-

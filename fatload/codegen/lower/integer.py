@@ -95,7 +95,11 @@ def product(b: Lowering, i: Instruction, x: Value, y: Value, is_signed: bool) ->
             return b.mul(x, y)
         case "wide":
             to = f"i{BITS[x.type] * 2}"
-            return b.mul(b.extend(x, to, is_signed), b.extend(y, to, is_signed)) if to != "i128" else _wide(b, x, y, is_signed)
+            return (
+                b.mul(b.extend(x, to, is_signed), b.extend(y, to, is_signed))
+                if to != "i128"
+                else _wide(b, x, y, is_signed)
+            )
         case _:
             return high(b, x, y, is_signed)
 
@@ -120,7 +124,11 @@ def high(b: Lowering, x: Value, y: Value, is_signed: bool) -> Value:
     xh, yh = b.bin("lshr", x, half), b.bin("lshr", y, half)
     ll, lh, hl, hh = (b.bin("mul", p, q) for p, q in ((xl, yl), (xl, yh), (xh, yl), (xh, yh)))
     middle = b.bin("add", b.bin("add", b.bin("lshr", ll, half), b.bin("and", lh, low)), b.bin("and", hl, low))
-    top = b.bin("add", b.bin("add", hh, b.bin("lshr", lh, half)), b.bin("add", b.bin("lshr", hl, half), b.bin("lshr", middle, half)))
+    top = b.bin(
+        "add",
+        b.bin("add", hh, b.bin("lshr", lh, half)),
+        b.bin("add", b.bin("lshr", hl, half), b.bin("lshr", middle, half)),
+    )
     if is_signed:
         sign = b.integer("i64", 63)
         top = b.bin("sub", top, b.bin("and", b.bin("ashr", x, sign), y))
@@ -158,7 +166,9 @@ def _product24(b: Lowering, i: Instruction) -> Value:
     operands = []
     for n in (1, 2):
         up = b.bin("shl", b.read_as(i, n, "i32"), shift)
-        operands.append(b.cast("sext" if is_signed else "zext", b.bin("ashr" if is_signed else "lshr", up, shift), "i64"))
+        operands.append(
+            b.cast("sext" if is_signed else "zext", b.bin("ashr" if is_signed else "lshr", up, shift), "i64")
+        )
     wide = b.bin("mul", operands[0], operands[1])
     if i.attrs.get("mode") == "hi":  # bits 16 to 47 of the 48-bit product
         wide = b.bin("lshr", wide, b.integer("i64", 16))
@@ -212,7 +222,11 @@ def quotient(b: Lowering, x: Value, y: Value, is_signed: bool) -> Value:
         to, back = ("sitofp", "fptosi") if is_signed else ("uitofp", "fptoui")
         q = b.cast(back, b.bin("fdiv", b.cast(to, x, real), b.cast(to, safe, real)), x.type)
     else:
-        q = b.per_lane((x, safe), (x.type,), lambda v: [b.bin(op, v[0], v[1])])[0] if b.lanes > 1 and (x.kind != UNIFORM or safe.kind != UNIFORM) else b.bin(op, x, safe)
+        q = (
+            b.per_lane((x, safe), (x.type,), lambda v: [b.bin(op, v[0], v[1])])[0]
+            if b.lanes > 1 and (x.kind != UNIFORM or safe.kind != UNIFORM)
+            else b.bin(op, x, safe)
+        )
     if is_signed:
         q = b.select(minus, b.bin("sub", zero, x), q)
     return b.select(nothing, ones, q)

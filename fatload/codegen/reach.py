@@ -148,7 +148,8 @@ def _spread_exits(edges: dict[str, set[str]], found: Reach) -> None:
     while changed:
         changed = False
         for name, out in edges.items():
-            if name not in found.exits and name in found.functions:
-                if out & found.exits or ("*" in out and found.exits & set(found.address_taken)):
-                    found.exits.add(name)
-                    changed = True
+            if name in found.exits or name not in found.functions:
+                continue
+            if out & found.exits or ("*" in out and found.exits & set(found.address_taken)):
+                found.exits.add(name)
+                changed = True

@@ -33,10 +33,11 @@ def translate(text: str, kernel: str, target: str, shape: str) -> tuple[str, byt
 def check_symbols(payload: bytes, kernel: str) -> None:
     """Refuses an object that names a symbol which no loader of it resolves."""
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     elf = ELFFile(io.BytesIO(payload))
     symbols = elf.get_section_by_name(".symtab")
-    if symbols is None:
+    if not isinstance(symbols, SymbolTableSection):
         return
     for s in symbols.iter_symbols():
         if s["st_shndx"] == "SHN_UNDEF" and s.name and s.name not in OUTSIDE_SYMBOLS:

@@ -285,7 +285,7 @@ def _components(blocks: list[Block], nodes: list[int], inside: set[int], cut: in
             continue
         work: list[tuple[int, Iterator[int]]] = []
 
-        def visit(n: int) -> None:
+        def visit(n: int, work: list[tuple[int, Iterator[int]]] = work) -> None:
             number[n] = low[n] = len(number)
             path.append(n)
             on.add(n)

@@ -213,8 +213,7 @@ def _transfer(i: Instruction, shapes: list[Shape | None], irregular: bool) -> Sh
         if irregular or op == "activemask":
             return VARYING if irregular else UNIFORM
         if op == "vote" or op == "redux":
-            mask = known[-1] if op == "vote" and len(known) > 1 else known[-1]
-            return UNIFORM if mask.kind == 0 else VARYING
+            return UNIFORM if known[-1].kind == 0 else VARYING  # by the mask of members
         return UNIFORM
     if op == "shfl":
         return UNIFORM if all(s.kind == 0 for s in known) and not irregular else VARYING

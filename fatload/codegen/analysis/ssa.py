@@ -122,7 +122,7 @@ def construct(graph: Graph) -> Ssa:
         gen[b], kill[b] = read, written
 
     live_in = _liveness(graph, gen, kill)
-    idom, children, frontier = dominance(graph)
+    _, children, frontier = dominance(graph)
     placed = _place_phis(graph, def_blocks, live_in, frontier, number)
     return _rename(graph, placed, children, io)
 
@@ -215,10 +215,12 @@ def _place_phis(
     closing: dict[str, set[int]] = {}
     names = list(number)
     for loop in graph.loops:
-        written = {r for r, where in def_blocks.items() if where & loop.blocks}
-        if not written:
+        mask = 0
+        for register, where in def_blocks.items():
+            if where & loop.blocks:
+                mask |= 1 << number[register]
+        if not mask:
             continue
-        mask = sum(1 << number[r] for r in written)
         for _, target in loop.exits(graph):
             live = live_in[target] & mask
             while live:
@@ -226,18 +228,16 @@ def _place_phis(
                 closing.setdefault(names[low.bit_length() - 1], set()).add(target)
                 live ^= low
     placed: dict[int, list[str]] = {}
-    for register in number:
-        where = def_blocks.get(register)
-        if not where:
+    for register, bit in number.items():
+        blocks = def_blocks.get(register)
+        if not blocks:
             continue
         forced = closing.get(register, set())
-        if len(where) == 1 and not forced:
-            only = next(iter(where))
-            if not frontier[only]:
-                continue
-        mask = 1 << number[register]
+        if len(blocks) == 1 and not forced and not frontier[next(iter(blocks))]:
+            continue
+        mask = 1 << bit
         have = set(forced)
-        work = [*where, *forced]
+        work = [*blocks, *forced]
         while work:
             for f in frontier[work.pop()]:
                 if f not in have and live_in[f] & mask:

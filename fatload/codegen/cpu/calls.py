@@ -24,9 +24,9 @@ class CpuCalls(CpuLanes):
     """Calls and their parameters."""
 
     def address(self, a: Addr, space: str) -> Value:
-        if space.partition("::")[0] == "param" and isinstance(a.base, Sym):
-            if self.param_variable(a.base.name) is not None:
-                return Value(PARAM, UNIFORM, a.base.name, a.base.offset + a.offset)
+        in_param = space.partition("::")[0] == "param"
+        if in_param and isinstance(a.base, Sym) and self.param_variable(a.base.name) is not None:
+            return Value(PARAM, UNIFORM, a.base.name, a.base.offset + a.offset)
         return super().address(a, space)
 
     def param_variable(self, name: str) -> Variable | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fatload.codegen.analysis.cfg import Block, Branch, build
-from fatload.codegen.analysis.shapes import Shapes, analyse
+from fatload.codegen.analysis.shapes import analyse
 from fatload.codegen.analysis.ssa import construct
 from fatload.codegen.analysis.waits import member_operand, needs_irregular, spinning_loops, split_at_waits, waits
 from fatload.codegen.builder import UNIFORM, VARYING, Value

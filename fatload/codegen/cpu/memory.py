@@ -163,17 +163,17 @@ class CpuMemory(CpuBase):
         less = self.let(f"add i32 {m}, -1")
         self.emit(f"store i32 {self.let(f'and i32 {m}, {less}')}, ptr {rest}")
         scalars: list[Value] = []
-        for v, slot in zip(inputs, slots, strict=True):
-            if slot is None:
+        for v, place in zip(inputs, slots, strict=True):
+            if place is None:
                 scalars.append(v)
                 continue
             t = "i8" if v.type == "i1" else v.type
             if v.type == "i1":
-                word = self.let(f"load i32, ptr {slot}, align 4")
+                word = self.let(f"load i32, ptr {place}, align 4")
                 bit = self.let(f"lshr i32 {word}, {lane}")
                 scalars.append(Value("i1", UNIFORM, self.let(f"trunc i32 {bit} to i1")))
                 continue
-            p = self.let(f"getelementptr {t}, ptr {slot}, i32 {lane}")
+            p = self.let(f"getelementptr {t}, ptr {place}, i32 {lane}")
             scalars.append(Value(v.type, UNIFORM, self.let(f"load {t}, ptr {p}")))
         saved_mask = self.mask
         for value, result, type_ in zip(body(lane, scalars), results, outputs, strict=True):

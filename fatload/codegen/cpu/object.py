@@ -6,9 +6,9 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fatload.codegen.cpu.calls import function_symbol
 from fatload.codegen.cpu.function import translate_function
 from fatload.codegen.cpu.unit import Unit
-from fatload.codegen.cpu.calls import function_symbol
 from fatload.codegen.reach import reach
 from fatload.ptx.layout import ModuleLayout
 from fatload.ptx.model import Module, PtxError

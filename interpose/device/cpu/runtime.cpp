@@ -42,10 +42,11 @@ void yield(Warp* warp) {
 }
 
 void trap(Warp* warp, uint32_t, uint32_t reason, uint32_t line) {
-  const char* what = reason == kTrapBadFunction  ? "a call through a bad function pointer"
-                     : reason == kTrapDeadlock   ? "lanes of a warp wait for each other for ever"
-                     : reason == kTrapBreakpoint ? "a breakpoint"
-                                                 : "a trap instruction";
+  const char* what = "a trap instruction";
+  if (reason == kTrapBadFunction) what = "a call through a bad function pointer";
+  if (reason == kTrapDeadlock) what = "lanes of a warp wait for each other for ever";
+  if (reason == kTrapBreakpoint) what = "a breakpoint";
+  if (reason == kTrapStackOverflow) what = "the local memory of its lanes is exhausted (calls too deep)";
   CUresult code = reason == kTrapBadFunction ? kInvalidPc : kLaunchFailed;
   fail_kernel(warp, code, what + (line ? " (line " + std::to_string(line) + " of the PTX)" : std::string()));
 }

@@ -149,6 +149,7 @@ bool Loading::place() {
     if (s.sh_flags & SHF_TLS) return fail("thread-local data");
     if (s.sh_type != SHT_PROGBITS && s.sh_type != SHT_NOBITS && s.sh_type != SHT_X86_64_UNWIND)
       return fail("section " + std::string(named) + " of a kind that is not loaded");
+    if (named.starts_with(".ctors") || named.starts_with(".dtors")) return fail("constructors, which are not run");
     bool writable = s.sh_flags & SHF_WRITE, code = s.sh_flags & SHF_EXECINSTR;
     if (writable && code) return fail("a section both writable and executable");
     uint64_t align = s.sh_addralign ? s.sh_addralign : 1;

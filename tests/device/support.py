@@ -199,9 +199,7 @@ class Harness:
             return values + [1] * (3 - len(values))
 
         shape = (ctypes.c_uint32 * 7)(*three(grid), *three(block), dynamic)
-        return int(
-            self.lib.t_launch(queue, module, 0, shape, int(cooperative), params, ctypes.c_size_t(len(params)))
-        )
+        return int(self.lib.t_launch(queue, module, 0, shape, int(cooperative), params, ctypes.c_size_t(len(params))))
 
     def synchronize(self, queue: ctypes.c_void_p) -> int:
         return int(self.lib.t_synchronize(queue))

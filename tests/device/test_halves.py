@@ -61,7 +61,9 @@ def bfloat_candidates(value: float) -> int:
     sign = 0x8000 if np.signbit(value) else 0
     magnitude = Fraction(abs(value))
     low, high = 0, 0x7F80
-    as_value = lambda b: Fraction(struct.unpack("<f", struct.pack("<I", b << 16))[0]) if b < 0x7F80 else Fraction(2) ** 128  # noqa: E731
+    as_value = lambda b: (
+        Fraction(struct.unpack("<f", struct.pack("<I", b << 16))[0]) if b < 0x7F80 else Fraction(2) ** 128
+    )  # noqa: E731
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if as_value(middle) <= magnitude else (low, middle)

@@ -196,7 +196,9 @@ done:
     assert out.tolist() == [0, 0, 1, 1, 2, 2]
 
 
-def test_a_barrier_that_cannot_complete_is_an_error(harness: Harness, kernels: Kernels, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_barrier_that_cannot_complete_is_an_error(
+    harness: Harness, kernels: Kernels, capfd: pytest.CaptureFixture[str]
+) -> None:
     body = """
   %first = icmp eq i32 %warp, 0
   %id = select i1 %first, i32 1, i32 2
@@ -272,7 +274,10 @@ def test_a_kernel_that_waits_for_the_host(harness: Harness, kernels: Kernels, mo
     """A kernel that spins until the host writes; meanwhile another queue makes progress on the only worker."""
     monkeypatch.setenv("FATLOAD_CPU_THREADS", "1")
     spin = harness.module(
-        b"host", kernels.code(WAIT_FOR_NEIGHBOUR.format(other="add i32 %ctaid, 1", first=99)), flags="yield", param_bytes=8
+        b"host",
+        kernels.code(WAIT_FOR_NEIGHBOUR.format(other="add i32 %ctaid, 1", first=99)),
+        flags="yield",
+        param_bytes=8,
     )
     saxpy = harness.module(b"saxpy", kernels.code(SAXPY), param_bytes=24)
     flags = np.zeros(2, dtype=np.int32)

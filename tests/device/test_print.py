@@ -40,7 +40,14 @@ def plain(library: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> Har
 
 
 @settings(max_examples=300, deadline=None)
-@given(FLAGS, NUMBER, PRECISION, st.sampled_from("diuoxX"), st.sampled_from(["", "l", "ll", "z", "h", "hh"]), st.integers(-(2**63), 2**63 - 1))
+@given(
+    FLAGS,
+    NUMBER,
+    PRECISION,
+    st.sampled_from("diuoxX"),
+    st.sampled_from(["", "l", "ll", "z", "h", "hh"]),
+    st.integers(-(2**63), 2**63 - 1),
+)
 def test_integers(plain: Harness, flags: str, width: str, precision: str, kind: str, length: str, value: int) -> None:
     text = f"<%{flags}{width}{precision}{length}{kind}>".encode()
     if length in ("l", "ll", "z"):

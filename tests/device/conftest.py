@@ -16,6 +16,14 @@ from .support import Harness, Kernels
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def compiler() -> str:
+    """The C++ compiler, or the test is skipped."""
+    program = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+    if program is None:
+        pytest.skip("no C++ compiler")
+    return program
+
+
 def _sources() -> list[Path]:
     return sorted((ROOT / "interpose" / "client").glob("*.cpp")) + sorted(
         (ROOT / "interpose" / "device" / "cpu").glob("*.cpp")
@@ -24,9 +32,7 @@ def _sources() -> list[Path]:
 
 def _build(folder: Path) -> Path:
     """Compiles what changed; the objects stay in the user's temporary folder between runs."""
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    program = compiler()
     folder.mkdir(parents=True, exist_ok=True)
     headers = [p.read_bytes() for p in sorted((ROOT / "interpose").rglob("*.h"))]
     base = hashlib.blake2b(b"".join(headers), digest_size=8).hexdigest()
@@ -35,7 +41,7 @@ def _build(folder: Path) -> Path:
     running: list[tuple[subprocess.Popen[bytes], Path]] = []
     objects: list[Path] = []
     for source in [*_sources(), Path(__file__).with_name("harness.cpp")]:
-        text = source.read_bytes() + " ".join([compiler, *flags]).encode() + base.encode()
+        text = source.read_bytes() + " ".join([program, *flags]).encode() + base.encode()
         target = folder / f"{source.stem}-{hashlib.blake2b(text, digest_size=8).hexdigest()}.o"
         objects.append(target)
         if target.exists():
@@ -43,7 +49,7 @@ def _build(folder: Path) -> Path:
         if len(running) >= 2:
             _finish(*running.pop(0))
         partial = target.with_suffix(f".{os.getpid()}")
-        command = [compiler, *flags, "-c", str(source), "-o", str(partial)]
+        command = [program, *flags, "-c", str(source), "-o", str(partial)]
         running.append((subprocess.Popen(command), target))
     while running:
         _finish(*running.pop(0))
@@ -51,7 +57,7 @@ def _build(folder: Path) -> Path:
     library = folder / f"harness-{names}.so"
     if not library.exists():
         partial = folder / f"harness-{names}.{os.getpid()}"
-        subprocess.run([compiler, "-shared", "-pthread", "-o", partial, *objects, "-ldl"], check=True)
+        subprocess.run([program, "-shared", "-pthread", "-o", partial, *objects, "-ldl"], check=True)
         partial.rename(library)
     return library
 

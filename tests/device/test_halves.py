@@ -61,9 +61,11 @@ def bfloat_candidates(value: float) -> int:
     sign = 0x8000 if np.signbit(value) else 0
     magnitude = Fraction(abs(value))
     low, high = 0, 0x7F80
-    as_value = lambda b: (
-        Fraction(struct.unpack("<f", struct.pack("<I", b << 16))[0]) if b < 0x7F80 else Fraction(2) ** 128
-    )  # noqa: E731
+
+    def as_value(bits: int) -> Fraction:
+        # infinity takes the place of the next power of two
+        return Fraction(struct.unpack("<f", struct.pack("<I", bits << 16))[0]) if bits < 0x7F80 else Fraction(2) ** 128
+
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if as_value(middle) <= magnitude else (low, middle)

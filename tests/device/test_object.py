@@ -127,6 +127,12 @@ define i32 @f(double %d) {
     assert call(harness, handle, ctypes.c_uint32, [ctypes.c_double], 1.5) == 0x3FC03E00
 
 
+CONSTRUCTOR = """
+@llvm.global_ctors = appending global [1 x {i32, ptr, ptr}] [{i32, ptr, ptr} {i32 1, ptr @f, ptr null}]
+define void @f() { ret void }
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -134,8 +140,7 @@ define i32 @f(double %d) {
         ("@t = thread_local global i32 0\ndefine ptr @f() { ret ptr @t }", "thread-local"),
         ("define void @g() { ret void }", "no function 'f'"),
         ("@c = common global i32 0\ndefine ptr @f() { ret ptr @c }", "'c' lies in no loaded section"),
-        ("@llvm.global_ctors = appending global [1 x {i32, ptr, ptr}] [{i32, ptr, ptr} {i32 1, ptr @f, ptr null}]\n"
-         "define void @f() { ret void }", "constructors"),
+        (CONSTRUCTOR, "constructors"),
     ],
 )  # fmt: skip
 def test_refused(harness: Harness, text: str, says: str) -> None:

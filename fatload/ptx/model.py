@@ -115,13 +115,21 @@ class Element:
 
 
 @dataclass(slots=True, frozen=True)
+class Selected:
+    """Part of an operand of a video instruction: ``%r1.h0``, ``%r1.b3210``."""
+
+    operand: Operand
+    selector: str
+
+
+@dataclass(slots=True, frozen=True)
 class CallArgs:
     """A parenthesised list in ``call``."""
 
     items: tuple[Operand, ...]
 
 
-Operand = Reg | Special | Imm | FloatImm | Sym | Addr | Vec | Pair | Not | Sink | Element | CallArgs
+Operand = Reg | Special | Imm | FloatImm | Sym | Addr | Vec | Pair | Not | Sink | Element | Selected | CallArgs
 
 
 @dataclass(slots=True)
@@ -236,6 +244,9 @@ class Function:
     linkage: str = ""
     body: Body | None = None
     noreturn: bool = False
+    error: PtxError | None = (
+        None  # why the body cannot be used (unknown instruction): raised for the kernels that reach it
+    )
     directives: dict[str, tuple[int, ...]] = field(default_factory=dict)  # maxntid, reqntid, minnctapersm, maxnreg, …
 
 

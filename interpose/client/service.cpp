@@ -114,7 +114,9 @@ std::string last_line(const std::string& path) {
 
 Service::Service(std::string cache_directory) : cache_(std::move(cache_directory)) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  folder_ = runtime && *runtime == '/' ? std::string(runtime) + "/fatload" : "/tmp/fatload-" + std::to_string(getuid());
+  // Containers and sudo leave the variable behind without the folder.
+  bool usable = runtime && *runtime == '/' && access(runtime, W_OK | X_OK) == 0;
+  folder_ = usable ? std::string(runtime) + "/fatload" : "/tmp/fatload-" + std::to_string(getuid());
   Blake2b hash;
   hash.update(cache_);
   hash.update(std::string_view("\0", 1));

@@ -21,11 +21,14 @@ fatload_fiber_switch:
     pushq %r15
     subq $8, %rsp
     stmxcsr (%rsp)
-    fnstcw 4(%rsp)
+    movl (%rsp), %eax
     movq %rsp, (%rdi)
     movq %rsi, %rsp
+    xorl (%rsp), %eax
+    testl $0xffc0, %eax
+    jz 1f
     ldmxcsr (%rsp)
-    fldcw 4(%rsp)
+1:
     addq $8, %rsp
     popq %r15
     popq %r14
@@ -58,7 +61,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kGuard = 16 * kPage;  // a frame of a warp's vectors can step over one page without touching it
-constexpr uint64_t kControlWords = uint64_t{0x037f} << 32 | 0x1f80;  // defaults: nearest, no traps, subnormals kept
+constexpr uint64_t kControlWord = 0x1f80;  // of SSE: round to nearest, no traps, subnormals kept
 
 size_t read_stack_bytes() {
   const char* text = std::getenv("FATLOAD_CPU_STACK");
@@ -113,7 +116,7 @@ bool Stack::ready(unsigned colour) {
 
 void* Stack::context(void (*entry)(void*), void* argument) {
   uint64_t* at = reinterpret_cast<uint64_t*>(top_) - 8;
-  at[0] = kControlWords;
+  at[0] = kControlWord;
   at[1] = 0;                                     // r15
   at[2] = 0;                                     // r14
   at[3] = reinterpret_cast<uint64_t>(argument);  // r13

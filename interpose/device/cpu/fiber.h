@@ -6,7 +6,8 @@
 #include <utility>
 
 // Saves the running context, stores its stack pointer to *save, and continues the context `to`, in which the call that
-// saved it returns `value`.
+// saved it returns `value`. SSE's control bits (rounding, flushing, traps) belong to the context; its exception flags do not,
+// since writing them takes longer than the rest. Kernels do not use the x87 unit.
 extern "C" uintptr_t fatload_fiber_switch(void** save, void* to, uintptr_t value);
 
 namespace fatload::cpu {

@@ -1,5 +1,7 @@
 #include "device/cpu/worker.h"
 
+#include <xmmintrin.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -21,7 +23,10 @@ Worker::~Worker() = default;
 Stop Worker::enter(const Execution* execution, void* context) {
   running_ = execution;
   Worker* outer = std::exchange(faults_worker(), this);
+  unsigned control = _mm_getcsr();
   Stop stop = static_cast<Stop>(fatload_fiber_switch(&own_context_, context, 0));
+  // The program's thread does not see which floating-point exceptions kernels met.
+  if (_mm_getcsr() != control) _mm_setcsr(control);
   faults_worker() = outer;
   running_ = nullptr;
   return stop;

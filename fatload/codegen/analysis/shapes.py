@@ -55,6 +55,7 @@ class Shapes:
     divergent: set[int] = field(default_factory=set)
     joins: set[int] = field(default_factory=set)
     ragged: list[Loop] = field(default_factory=list)
+    params: frozenset[str] = frozenset()
     branches: set[int] = field(default_factory=set)  # blocks that end in a divergent branch
 
 
@@ -89,14 +90,13 @@ def operand_shape(o: Operand, values: dict[str, Shape], row_class: bool, irregul
             return shape
 
 
-def analyse(graph: Graph, ssa: Ssa, row_class: bool, entry: bool, irregular: bool) -> Shapes:
+def analyse(graph: Graph, row_class: bool, params: frozenset[str], irregular: bool) -> Shapes:
     """Shapes of all values in `graph`.
 
-    `row_class`: the CTA's shape class is `row`. `entry`: a kernel (a device function's inputs are varying anyway, since they come
-    through memory). `irregular`: lanes may run ahead of each other (spinning loops, waits inside the warp): then a
+    `row_class`: the CTA's shape class is `row`. `params`: names of a kernel's parameters (a call's parameters are varying). `irregular`: lanes may run ahead of each other (spinning loops, waits inside the warp): then a
     value is uniform only if it is the same at any time.
     """
-    found = Shapes()
+    found = Shapes(params=params)
     values = found.values
     while True:
         _propagate(graph, values, found, row_class, irregular)
@@ -138,7 +138,7 @@ def _propagate(graph: Graph, values: dict[str, Shape], found: Shapes, row_class:
                 shapes = [
                     operand_shape(o, values, row_class, irregular) for n, o in enumerate(i.operands) if n not in out
                 ]
-                shape = _transfer(i, shapes, irregular)
+                shape = _transfer(i, shapes, irregular, found.params)
                 if shape is None:
                     continue
                 for n in out:
@@ -202,7 +202,7 @@ def _spread(graph: Graph, found: Shapes, targets: list[int], loop: Loop | None, 
 Transfer = Callable[[Instruction, list[Shape]], Shape]
 
 
-def _transfer(i: Instruction, shapes: list[Shape | None], irregular: bool) -> Shape | None:
+def _transfer(i: Instruction, shapes: list[Shape | None], irregular: bool, params: frozenset[str]) -> Shape | None:
     op = i.opcode
     if op in _LANE_OPS:
         return VARYING
@@ -217,8 +217,8 @@ def _transfer(i: Instruction, shapes: list[Shape | None], irregular: bool) -> Sh
         return UNIFORM
     if op == "shfl":
         return UNIFORM if all(s.kind == 0 for s in known) and not irregular else VARYING
-    if op in ("ld", "ldu") and (irregular or i.attrs.get("sem") not in (None, "weak")):
-        return VARYING if i.attrs.get("space") not in ("param", "param::entry") else _plain(known)
+    if op in ("ld", "ldu"):
+        return _load(i, known, irregular, params)
     rule = _RULES.get(op)
     if rule is not None:
         return rule(i, known)
@@ -389,8 +389,16 @@ def _cvta(i: Instruction, s: list[Shape]) -> Shape:
     return _plain(s)
 
 
-def _ld(i: Instruction, s: list[Shape]) -> Shape:
-    return VARYING if i.attrs.get("space") == "local" else _plain(s)
+def _load(i: Instruction, s: list[Shape], irregular: bool, params: frozenset[str]) -> Shape:
+    space = i.attrs.get("space", "").partition("::")[0]
+    address = i.operands[1]
+    if space == "param":
+        if isinstance(address, Addr) and isinstance(address.base, Sym):
+            return UNIFORM if address.base.name in params else VARYING
+        return _plain(s) if params else VARYING
+    if space == "local" or irregular or i.attrs.get("sem", "weak") != "weak":
+        return VARYING
+    return _plain(s)
 
 
 _RULES: dict[str, Transfer] = {
@@ -405,5 +413,4 @@ _RULES: dict[str, Transfer] = {
     "cvt": _cvt,
     "mov": _mov,
     "cvta": _cvta,
-    "ld": _ld,
 }

@@ -19,6 +19,7 @@ from fatload.ptx.model import (
     Operand,
     Pair,
     Reg,
+    Selected,
     Vec,
 )
 
@@ -53,6 +54,8 @@ def map_registers(o: Operand, f: Callable[[str], str]) -> Operand:
             return Pair(map_registers(a, f), map_registers(b, f))
         case Not(reg):
             return Not(Reg(f(reg.name)))
+        case Selected(inner, selector):
+            return Selected(map_registers(inner, f), selector)
         case Element(name, index):
             return Reg(f(f"{name}#{index}"))
         case _:
@@ -70,6 +73,8 @@ def registers(o: Operand) -> Iterable[str]:
             return [*registers(a), *registers(b)]
         case Not(reg):
             return (reg.name,)
+        case Selected(inner, _):
+            return registers(inner)
         case Element(name, index):
             return (f"{name}#{index}",)
         case _:

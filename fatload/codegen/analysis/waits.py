@@ -27,13 +27,12 @@ def member_operand(i: Instruction) -> int | None:
     return None
 
 
-def needs_irregular(graph: Graph, ssa: Ssa, shapes: Shapes, entry: bool) -> bool:
+def needs_irregular(graph: Graph, ssa: Ssa, shapes: Shapes) -> bool:
     """Whether lanes may have to run ahead of each other in this function.
 
     A device function is called with part of a warp, so that its warp-wide operations may wait for lanes that are not in the call: those
     lanes are not waited for (they cannot arrive), which the mask of the call settles.
     """
-    del entry
     for b in graph.order:
         if b in shapes.divergent and any(waits(i) and not _only_active(i) for i in graph.blocks[b].instructions):
             return True

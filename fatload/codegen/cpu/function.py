@@ -42,15 +42,16 @@ def lowering_function(name: str) -> LoweringFunction:
 def translate_function(unit: Unit, function: Function) -> str:
     """LLVM text of one function."""
     assert function.body is not None
+    params = frozenset(v.name for v in function.params) if function.entry else frozenset()
     graph = build(function.body)
     ssa = construct(graph)
-    shapes = analyse(graph, ssa, unit.row_class, function.entry, False)
-    irregular = needs_irregular(graph, ssa, shapes, function.entry)
+    shapes = analyse(graph, unit.row_class, params, False)
+    irregular = needs_irregular(graph, ssa, shapes)
     if irregular:
         graph = build(function.body)
         split_at_waits(graph)
         ssa = construct(graph)
-        shapes = analyse(graph, ssa, unit.row_class, function.entry, True)
+        shapes = analyse(graph, unit.row_class, params, True)
     return CpuFunction(unit, function, graph, ssa, shapes, irregular).translate()
 
 

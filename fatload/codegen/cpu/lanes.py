@@ -23,7 +23,7 @@ class CpuLanes(CpuMemory):
     def permute(self, v: Value, source: Value) -> Value:
         if v.kind == UNIFORM:
             return v
-        text = self.vec(v)
+        text = self._present(v)
         if source.kind == UNIFORM:
             return Value(v.type, UNIFORM, self.let(f"extractelement {self.vector(v.type)} {text}, i32 {source.text}"))
         table = self.scratch(7)

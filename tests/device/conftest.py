@@ -57,7 +57,8 @@ def _build(folder: Path) -> Path:
     library = folder / f"harness-{names}.so"
     if not library.exists():
         partial = folder / f"harness-{names}.{os.getpid()}"
-        subprocess.run([program, "-shared", "-pthread", "-o", partial, *objects, "-ldl"], check=True)
+        extra = os.environ.get("FATLOAD_TEST_CXXFLAGS", "").split()
+        subprocess.run([program, *extra, "-shared", "-pthread", "-o", partial, *objects, "-ldl"], check=True)
         partial.rename(library)
     return library
 

@@ -132,6 +132,7 @@ bool Loading::read_symbols() {
         sections_[s.sh_link].sh_type != SHT_STRTAB)
       return fail("a malformed symbol table");
     symbols_.resize(s.sh_size / sizeof(Elf64_Sym));
+    if (symbols_.empty()) return fail("an empty symbol table");
     std::memcpy(symbols_.data(), file_.data() + s.sh_offset, symbols_.size() * sizeof(Elf64_Sym));
     symbol_names_ = file_.substr(sections_[s.sh_link].sh_offset, sections_[s.sh_link].sh_size);
   }
@@ -184,7 +185,7 @@ bool Loading::map() {
     const Elf64_Shdr& s = sections_[i];
     if (!(s.sh_flags & SHF_ALLOC) || text_at(section_names_, s.sh_name) == ".eh_frame") continue;
     placed_[i] = base_ + region_at_[regions_[i]] + offsets_[i];
-    if (s.sh_type != SHT_NOBITS) std::memcpy(placed_[i], file_.data() + s.sh_offset, s.sh_size);
+    if (s.sh_type != SHT_NOBITS && s.sh_size) std::memcpy(placed_[i], file_.data() + s.sh_offset, s.sh_size);
   }
   return true;
 }

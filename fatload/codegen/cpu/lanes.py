@@ -40,9 +40,13 @@ class CpuLanes(CpuMemory):
             return v
         t = self.vector(v.type)
         order = ", ".join(f"i32 {s}" for s in sources)
-        return Value(
-            v.type, VARYING, self.let(f"shufflevector {t} {self.vec(v)}, {t} poison, <{LANES} x i32> <{order}>")
-        )
+        shuffled = self.let(f"shufflevector {t} {self._present(v)}, {t} poison, <{LANES} x i32> <{order}>")
+        return Value(v.type, VARYING, shuffled)
+
+    def _present(self, v: Value) -> str:
+        """`v` with 0 in the lanes that are not active: what hardware hands out for them."""
+        t = self.vector(v.type)
+        return self.let(f"select <32 x i1> {self.mask_vector()}, {t} {self.vec(v)}, {t} zeroinitializer")
 
     def equal_lanes(self, v: Value) -> Value:
         if v.kind == UNIFORM:

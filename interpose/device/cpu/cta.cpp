@@ -1,5 +1,7 @@
 #include "device/cpu/cta.h"
 
+#include <xmmintrin.h>
+
 #include <bit>
 #include <cstdlib>
 #include <string>
@@ -9,6 +11,14 @@
 #include "device/cpu/worker.h"
 
 namespace fatload::cpu {
+namespace {
+
+[[noreturn, gnu::cold]] void bad_barrier(Warp* warp, uint32_t id, uint32_t threads) {
+  fail_kernel(warp, kLaunchFailed,
+              "barrier " + std::to_string(id) + " with " + std::to_string(threads) + " threads (15 and 1024 at most)");
+}
+
+}  // namespace
 
 Cta::Cta(Worker* worker) : fibers_(new Fiber[kMaxWarps]) {
   execution_.worker = worker;
@@ -30,7 +40,7 @@ bool Cta::start(KernelJob& job, uint64_t index) {
     Fiber& fiber = fibers_[i];
     for (int d = 0; d < 3; ++d) fiber.warp.ctaid[d] = ctaid[d];
     fiber.warp.live = fiber.warp.active;
-    fiber.context = fiber.stack.context(run_warp, &fiber);
+    contexts_[i] = fiber.stack.context(run_warp, &fiber);
   }
   runnable_ = all_;
   finished_ = 0;
@@ -38,12 +48,15 @@ bool Cta::start(KernelJob& job, uint64_t index) {
   spins_ = 0;
   for (uint32_t used = used_barriers_; used; used &= used - 1) barriers_[std::countr_zero(used)] = Barrier{};
   used_barriers_ = 0;
+  waited_ = 0;
   return true;
 }
 
 bool Cta::bind(const KernelJob& job) {
   size_t local = size_t{32} * job.code().local_stride;
   bound_grid_ = 0;
+  control_known_ = false;
+  control_ = kDefaultControl;
   if (!shared_.reserve(job.shared_bytes()) || !local_.reserve(local * warps_)) return false;
   Warp first{};
   job.fill(&first);
@@ -70,14 +83,23 @@ uint32_t Cta::next_runnable(uint32_t after) const {
 Stop Cta::resume(bool* progress) {
   progress_ = false;
   current_ = next_runnable(current_);
-  Stop stop = execution_.worker->enter(&execution_, fibers_[current_].context);
+  Stop stop = execution_.worker->enter(&execution_, contexts_[current_], control_for(current_));
   *progress = progress_;
   return stop;
 }
 
-void Cta::switch_to(Fiber& from, uint32_t warp) {
-  current_ = warp;
-  fatload_fiber_switch(&from.context, fibers_[warp].context, 0);
+void Cta::switch_to(uint32_t from, uint32_t to) {
+  current_ = to;
+  if (control_ != kDefaultControl) _mm_setcsr(control_for(to));
+  fatload_fiber_switch(&contexts_[from], contexts_[to], 0);
+}
+
+// Before a warp gives its thread away in the middle of the kernel.
+void Cta::waits(uint32_t self) {
+  waited_ |= self;
+  if (control_known_) return;
+  control_known_ = true;
+  control_ = (_mm_getcsr() & ~0x3fu) | (kDefaultControl & 0x3f);
 }
 
 void Cta::run_warp(void* argument) {
@@ -93,14 +115,14 @@ void Cta::finished(uint32_t warp) {
   progress_ = true;
   spins_ = 0;
   Worker& worker = *execution_.worker;
-  if (finished_ == all_) worker.leave(&fibers_[warp].context, Stop::Finished);
+  if (finished_ == all_) worker.leave(&contexts_[warp], Stop::Finished);
   // Warps that have ended no longer hold up those that wait for the whole CTA.
   for (uint32_t used = used_barriers_; used; used &= used - 1) {
     Barrier& barrier = barriers_[std::countr_zero(used)];
     if (barrier.waiting && complete(barrier)) release(barrier);
   }
   if (!runnable_) deadlock();
-  switch_to(fibers_[warp], next_runnable(warp));
+  switch_to(warp, next_runnable(warp));
   std::abort();  // nothing switches back to a finished warp
 }
 
@@ -110,9 +132,11 @@ bool Cta::complete(Barrier& barrier) {
 }
 
 void Cta::release(Barrier& barrier) {
-  uint32_t answer = barrier.operation == 2 ? barrier.count : barrier.operation == 3 ? barrier.all : barrier.any;
-  for (uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1)
-    fibers_[std::countr_zero(waiting)].answer = answer;
+  if (barrier.operation) {
+    uint32_t answer = barrier.operation == 2 ? barrier.count : barrier.operation == 3 ? barrier.all : barrier.any;
+    for (uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1)
+      fibers_[std::countr_zero(waiting)].answer = answer;
+  }
   runnable_ |= barrier.waiting;
   progress_ = true;
   spins_ = 0;
@@ -125,49 +149,51 @@ void Cta::release(Barrier& barrier) {
 // for all of them (lanes that skipped the barrier, too, as chips before independent lanes had it).
 uint32_t Cta::barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation,
                       uint32_t predicates) {
-  if (id >= kBarriers || threads > 32 * kMaxWarps)
-    fail_kernel(warp, kLaunchFailed, "barrier " + std::to_string(id) + " with " + std::to_string(threads) + " threads");
-  Barrier& barrier = barriers_[id];
-  uint32_t self = 1u << warp->warp;
-  if (!(used_barriers_ >> id & 1)) {
-    barrier = Barrier{};
+  Cta& cta = *static_cast<Execution*>(warp->scheduler)->cta;
+  if (id >= kBarriers || threads > 32 * kMaxWarps) bad_barrier(warp, id, threads);
+  Barrier& barrier = cta.barriers_[id];
+  const uint32_t number = warp->warp, self = 1u << number;
+  if (barrier.expected == 0) {
+    barrier.expected = threads ? (threads + 31) / 32 * 32 : 32 * cta.warps_;
     barrier.all = 1;
-    barrier.expected = threads ? (threads + 31) / 32 * 32 : 32 * warps_;
-    used_barriers_ |= 1u << id;
+    cta.used_barriers_ |= 1u << id;
   }
-  // An arrival that does not wait may come from a part of the warp, the rest of which arrives later.
-  bool part = operation == 1 && mask != warp->live;
-  barrier.arrived += part ? static_cast<uint32_t>(std::popcount(mask)) : 32;
   barrier.arrived_warps |= self;
+  if (operation == 1) {
+    // An arrival that does not wait may come from a part of the warp, the rest of which arrives later.
+    barrier.arrived += mask == warp->live ? 32 : static_cast<uint32_t>(std::popcount(mask));
+    if (cta.complete(barrier)) cta.release(barrier);
+    return 0;
+  }
+  barrier.arrived += 32;
+  barrier.waiting |= self;
   if (operation >= 2) {
     barrier.operation = operation;
     barrier.count += static_cast<uint32_t>(std::popcount(predicates & mask));
     if (mask & ~predicates) barrier.all = 0;
     if (mask & predicates) barrier.any = 1;
   }
-  Fiber& fiber = fibers_[warp->warp];
-  if (operation != 1) barrier.waiting |= self;
-  if (complete(barrier)) {
-    release(barrier);
-    return fiber.answer;
+  if (cta.complete(barrier)) {
+    cta.release(barrier);
+  } else {
+    cta.runnable_ &= ~self;
+    if (!cta.runnable_) cta.deadlock();
+    cta.waits(self);
+    cta.switch_to(number, cta.next_runnable(number));
   }
-  if (operation == 1) return 0;
-  runnable_ &= ~self;
-  if (!runnable_) deadlock();
-  switch_to(fiber, next_runnable(warp->warp));
-  return fiber.answer;
+  return cta.fibers_[number].answer;
 }
 
 void Cta::yield(Warp* warp) {
-  Fiber& fiber = fibers_[warp->warp];
   uint32_t next = next_runnable(warp->warp);
+  waits(1u << warp->warp);
   // After two rounds without a barrier or an end in this CTA, others may be what its warps wait for.
-  if (++spins_ > 2 * static_cast<uint32_t>(std::popcount(runnable_)) || next == warp->warp) {
+  if (++spins_ > 2 * warps_ || next == warp->warp) {
     spins_ = 0;
-    execution_.worker->leave(&fiber.context, Stop::Spinning);
+    execution_.worker->leave(&contexts_[warp->warp], Stop::Spinning);
     return;
   }
-  switch_to(fiber, next);
+  switch_to(warp->warp, next);
 }
 
 void Cta::deadlock() {

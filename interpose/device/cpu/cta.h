@@ -23,6 +23,9 @@ struct Execution {
 // Why a thread's own context continues after kernel code ran.
 enum class Stop : uintptr_t { Finished, Spinning, Failed };
 
+// SSE's control word as kernels start with it: round to nearest, no traps, subnormals kept.
+constexpr uint32_t kDefaultControl = 0x1f80;
+
 constexpr uint32_t kMaxWarps = 32, kBarriers = 16;
 
 class Cta {
@@ -35,8 +38,9 @@ class Cta {
   // finished or a barrier completed meanwhile.
   Stop resume(bool* progress);
 
-  // From kernel code:
-  uint32_t barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation, uint32_t predicates);
+  // From kernel code of a warp that belongs to a Cta (RuntimeTable::barrier and yield).
+  static uint32_t barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation,
+                          uint32_t predicates);
   void yield(Warp* warp);
 
   KernelJob& job() const { return *execution_.job; }
@@ -46,12 +50,11 @@ class Cta {
  private:
   struct Fiber {
     Warp warp{};
-    void* context = nullptr;
     uint32_t answer = 0;  // of the barrier it waited at
     Stack stack;
   };
   struct Barrier {
-    uint32_t expected, arrived;       // threads, a warp counts as 32
+    uint32_t expected, arrived;       // threads, a warp counts as 32; expected 0: nobody has arrived
     uint32_t waiting, arrived_warps;  // sets of warps
     uint32_t count, all, any;         // over the predicates
     uint32_t operation;
@@ -63,7 +66,9 @@ class Cta {
   bool complete(Barrier& barrier);
   void release(Barrier& barrier);
   uint32_t next_runnable(uint32_t after) const;
-  void switch_to(Fiber& from, uint32_t warp);
+  void switch_to(uint32_t from, uint32_t to);
+  void waits(uint32_t self);
+  uint32_t control_for(uint32_t warp) const { return waited_ >> warp & 1 ? control_ : kDefaultControl; }
   [[noreturn]] void deadlock();
 
   Execution execution_;
@@ -71,7 +76,12 @@ class Cta {
   uint32_t runnable_ = 0, finished_ = 0, current_ = 0, spins_ = 0;
   bool progress_ = false;
   uint32_t used_barriers_ = 0;
-  Barrier barriers_[kBarriers];
+  // SSE's control bits. Translated code may set them for a whole kernel, so they are the same wherever its warps wait;
+  // what is known after the first wait saves reading and writing them at each.
+  uint32_t control_ = kDefaultControl, waited_ = 0;
+  bool control_known_ = false;
+  void* contexts_[kMaxWarps] = {};
+  Barrier barriers_[kBarriers] = {};
   std::unique_ptr<Fiber[]> fibers_;
   uint64_t bound_grid_ = 0;  // the grid whose constants the warps hold
   Buffer shared_, local_;

@@ -19,17 +19,8 @@ fatload_fiber_switch:
     pushq %r13
     pushq %r14
     pushq %r15
-    subq $8, %rsp
-    stmxcsr (%rsp)
-    movl (%rsp), %eax
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    xorl (%rsp), %eax
-    testl $0xffc0, %eax
-    jz 1f
-    ldmxcsr (%rsp)
-1:
-    addq $8, %rsp
     popq %r15
     popq %r14
     popq %r13
@@ -61,7 +52,6 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kGuard = 16 * kPage;  // a frame of a warp's vectors can step over one page without touching it
-constexpr uint64_t kControlWord = 0x1f80;  // of SSE: round to nearest, no traps, subnormals kept
 
 size_t read_stack_bytes() {
   const char* text = std::getenv("FATLOAD_CPU_STACK");
@@ -115,15 +105,14 @@ bool Stack::ready(unsigned colour) {
 }
 
 void* Stack::context(void (*entry)(void*), void* argument) {
-  uint64_t* at = reinterpret_cast<uint64_t*>(top_) - 8;
-  at[0] = kControlWord;
-  at[1] = 0;                                     // r15
-  at[2] = 0;                                     // r14
-  at[3] = reinterpret_cast<uint64_t>(argument);  // r13
-  at[4] = reinterpret_cast<uint64_t>(entry);     // r12
-  at[5] = 0;                                     // rbx
-  at[6] = 0;                                     // rbp: ends a chain of frames
-  at[7] = reinterpret_cast<uint64_t>(fatload_fiber_start);
+  uint64_t* at = reinterpret_cast<uint64_t*>(top_) - 7;
+  at[0] = 0;                                     // r15
+  at[1] = 0;                                     // r14
+  at[2] = reinterpret_cast<uint64_t>(argument);  // r13
+  at[3] = reinterpret_cast<uint64_t>(entry);     // r12
+  at[4] = 0;                                     // rbx
+  at[5] = 0;                                     // rbp: ends a chain of frames
+  at[6] = reinterpret_cast<uint64_t>(fatload_fiber_start);
   return at;
 }
 

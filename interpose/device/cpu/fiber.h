@@ -1,13 +1,11 @@
-// Stackful fibers: a switch of callee-saved registers and of the floating-point control words, and stacks with guard
-// pages.
+// Stackful fibers: a switch of callee-saved registers, and stacks with guard pages.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 // Saves the running context, stores its stack pointer to *save, and continues the context `to`, in which the call that
-// saved it returns `value`. SSE's control bits (rounding, flushing, traps) belong to the context; its exception flags do not,
-// since writing them takes longer than the rest. Kernels do not use the x87 unit.
+// saved it returns `value`. The control words of the floating-point units stay as they are: who switches sets them.
 extern "C" uintptr_t fatload_fiber_switch(void** save, void* to, uintptr_t value);
 
 namespace fatload::cpu {

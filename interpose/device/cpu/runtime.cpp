@@ -22,9 +22,9 @@ void for_lanes(uint32_t mask, F act) {
   for (; mask; mask &= mask - 1) act(static_cast<uint32_t>(std::countr_zero(mask)));
 }
 
-uint32_t barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation, uint32_t predicates) {
-  if (Cta* cta = execution(warp).cta) return cta->barrier(warp, id, threads, mask, operation, predicates);
-  // A CTA of one warp runs without fibers: its arrival is all that a barrier can wait for.
+// A CTA of one warp runs without fibers: its arrival is all that a barrier can wait for.
+[[gnu::noinline]] uint32_t barrier_alone(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation,
+                                         uint32_t predicates) {
   if (id >= kBarriers || threads > 32 || warp->nwarps > 1)
     fail_kernel(
         warp, kLaunchFailed,
@@ -32,6 +32,12 @@ uint32_t barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint3
   predicates &= mask;
   if (operation == 2) return static_cast<uint32_t>(std::popcount(predicates));
   return operation == 3 ? predicates == mask : operation == 4 ? predicates != 0 : 0;
+}
+
+uint32_t barrier(Warp* warp, uint32_t id, uint32_t threads, uint32_t mask, uint32_t operation, uint32_t predicates) {
+  // Both are tail calls.
+  if (execution(warp).cta) return Cta::barrier(warp, id, threads, mask, operation, predicates);
+  return barrier_alone(warp, id, threads, mask, operation, predicates);
 }
 
 void yield(Warp* warp) {

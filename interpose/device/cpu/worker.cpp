@@ -20,13 +20,14 @@ void no_memory(KernelJob& job) {
 Worker::Worker(uint32_t number, uint32_t count) : number_(number), count_(count) { plain_.worker = this; }
 Worker::~Worker() = default;
 
-Stop Worker::enter(const Execution* execution, void* context) {
+Stop Worker::enter(const Execution* execution, void* context, uint32_t control) {
   running_ = execution;
   Worker* outer = std::exchange(faults_worker(), this);
-  unsigned control = _mm_getcsr();
+  // Neither do kernels see the settings of the program's thread, nor it the exceptions that kernels met.
+  unsigned own = _mm_getcsr();
+  if (own != control) _mm_setcsr(control);
   Stop stop = static_cast<Stop>(fatload_fiber_switch(&own_context_, context, 0));
-  // The program's thread does not see which floating-point exceptions kernels met.
-  if (_mm_getcsr() != control) _mm_setcsr(control);
+  if (_mm_getcsr() != own) _mm_setcsr(own);
   faults_worker() = outer;
   running_ = nullptr;
   return stop;
@@ -107,7 +108,7 @@ void Worker::run(Job& job, uint64_t first, uint64_t count) {
     } else if (prepare_plain(*kernel)) {
       plain_first_ = first;
       plain_count_ = count;
-      enter(&plain_, plain_stack_.context(run_plain, this));
+      enter(&plain_, plain_stack_.context(run_plain, this), kDefaultControl);
     } else {
       no_memory(*kernel);
     }

@@ -29,8 +29,9 @@ class Worker {
   uint32_t number() const { return number_; }
   uint32_t count() const { return count_; }
 
-  // For what runs on the fibers: `enter` continues a context until it leaves, ends or is abandoned.
-  Stop enter(const Execution* execution, void* context);
+  // For what runs on the fibers: `enter` continues a context, with SSE's control word as given, until it leaves, ends or is
+  // abandoned.
+  Stop enter(const Execution* execution, void* context, uint32_t control);
   void leave(void** save, Stop why);
   [[noreturn]] void abandon();
 

@@ -27,6 +27,8 @@ class Service {
   // request in flight has a connection of its own. False, with a line for people in `error`, when there is no reply.
   bool request(Operation operation, const std::vector<std::string_view>& fields, Reply* reply, std::string* error);
 
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
   // In a forked child: the parent keeps the connections.
   void after_fork();
 

@@ -24,6 +24,8 @@ class Translator {
   CUresult object(const std::string& module, const std::vector<Image>& images, const std::string& kernel,
                   const std::vector<std::string>& targets, const std::string& shape, Object* out, std::string* error);
 
+  void before_fork() { service_.before_fork(); }
+  void after_fork_in_parent() { service_.after_fork_in_parent(); }
   void after_fork() { service_.after_fork(); }
 
  private:

@@ -162,7 +162,8 @@ def test_other_faults_reach_the_program(harness: Harness, kernels: Kernels) -> N
         assert says in result.stderr
 
 
-def test_a_forked_child_computes(harness: Harness, kernels: Kernels) -> None:
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_forked_child_computes(harness: Harness, kernels: Kernels, explicit: bool) -> None:
     module = harness.module(b"fork", kernels.code("  store i32 %nctaid, ptr %out\n  ret void"), param_bytes=8)
     queue = harness.queue()
     result = ctypes.c_uint32(0)
@@ -173,7 +174,8 @@ def test_a_forked_child_computes(harness: Harness, kernels: Kernels) -> None:
     if child == 0:
         try:
             signal.alarm(20)
-            harness.lib.t_after_fork(harness.device)
+            if explicit:
+                harness.lib.t_after_fork(harness.device)
             good = harness.launch(queue, module, 100000, 32, params) == 0 and harness.synchronize(queue) == 0
             os._exit(0 if good and result.value == 100000 else 1)
         finally:
@@ -182,3 +184,26 @@ def test_a_forked_child_computes(harness: Harness, kernels: Kernels) -> None:
     assert harness.launch(queue, module, 4, 32, params) == 0
     assert harness.synchronize(queue) == 0
     assert result.value == 4
+
+
+def test_forks_while_kernels_run(harness: Harness, kernels: Kernels) -> None:
+    """A fork at any moment leaves a child that can compute, and the parent's work goes on."""
+    module = harness.module(b"fork2", kernels.code("  store i32 %nctaid, ptr %out\n  ret void"), param_bytes=8)
+    queue = harness.queue()
+    result = ctypes.c_uint32(0)
+    params = ctypes.addressof(result).to_bytes(8, "little")
+    for turn in range(20):
+        for _ in range(5):
+            assert harness.launch(queue, module, 20000, 32, params) == 0
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(20)
+                result.value = 0
+                good = harness.launch(queue, module, 777, 64, params) == 0 and harness.synchronize(queue) == 0
+                os._exit(0 if good and result.value == 777 else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0, turn
+    assert harness.synchronize(queue) == 0
+    assert result.value == 20000

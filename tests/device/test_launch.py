@@ -312,3 +312,40 @@ def test_too_much_shared_memory_and_short_parameters(harness: Harness, kernels: 
     assert harness.launch(queue, module, 1, 32, bytes(16), dynamic=(98 << 10) + 1) == 1
     assert harness.launch(queue, module, 1, 32, bytes(15)) == 1
     assert harness.synchronize(queue) == 0
+
+
+CONTROL = """
+  %control = alloca i32
+  {set}
+  br label %loop
+loop:
+  %i = phi i32 [0, %entry], [%next, %loop]
+  %r = call i32 %barrier.f(ptr %w, i32 0, i32 0, i32 %active, i32 0, i32 0)
+  call void %yield.f(ptr %w)
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %warp
+  br i1 %more, label %loop, label %done
+done:
+  call void @llvm.x86.sse.stmxcsr(ptr %control)
+  %now = load i32, ptr %control
+  %o = getelementptr i32, ptr %out, i32 %warp
+  store i32 %now, ptr %o
+  ; as at the end of an entry that set bits for the whole kernel
+  store i32 8064, ptr %control
+  call void @llvm.x86.sse.ldmxcsr(ptr %control)
+  ret void"""
+
+
+@pytest.mark.parametrize("control", [0x1F80, 0x9FC0, 0x7F80])
+def test_control_words_survive_waiting(harness: Harness, kernels: Kernels, control: int) -> None:
+    """Warps that have ended and warps that have not begun run between those that flush subnormals or round otherwise."""
+    outside = "declare void @llvm.x86.sse.ldmxcsr(ptr)\ndeclare void @llvm.x86.sse.stmxcsr(ptr)"
+    change = f"store i32 {control}, ptr %control\n  call void @llvm.x86.sse.ldmxcsr(ptr %control)"
+    body = CONTROL.format(set=change if control != 0x1F80 else "")
+    module = harness.module(b"control", kernels.code(body, outside), flags="barrier,yield", param_bytes=8)
+    out = np.zeros(8, dtype=np.int32)
+    queue = harness.queue()
+    for _ in range(3):
+        assert harness.launch(queue, module, 5, 256, struct.pack("<Q", array_pointer(out))) == 0
+    assert harness.synchronize(queue) == 0
+    assert out.tolist() == [control] * 8

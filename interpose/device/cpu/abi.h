@@ -7,7 +7,9 @@ namespace fatload::cpu {
 
 struct Warp;
 
-// Functions that translated code calls. Masks say which lanes take part; vectors are arrays of 32 elements, lane by lane.
+// Functions that translated code calls. A kernel starts with SSE's default control word (MXCSR 0x1f80). It may set bits for the
+// whole kernel first thing; then they are the same wherever it calls the runtime. A rounding mode set around an operation does
+// not span a call. The x87 unit is not used. Masks say which lanes take part; vectors are arrays of 32 elements, lane by lane.
 struct RuntimeTable {
   // bar/barrier: waits for `threads` threads (0: all of the CTA) at barrier `id`; `mask` lanes arrive. Operation 0 sync, 1 arrive,
   // 2 red.popc, 3 red.and, 4 red.or (`predicates`: the lanes' inputs; answers the count or 0/1).

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <new>
+#include <utility>
 
 #include "client/blake2b.h"
 
@@ -44,13 +47,58 @@ DeviceInfo describe_host(unsigned threads, size_t memory) {
 }  // namespace
 
 struct CpuDevice::Parts {
-  Parts() : scheduler(host_threads()), queues(scheduler, state) { services.targets = host_targets(&target_error); }
+  Parts() : scheduler(host_threads()), queues(scheduler, state) {
+    services.targets = host_targets(&target_error);
+    static std::once_flag once;
+    std::call_once(once, [] { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); });
+    std::lock_guard lock(all_mutex());
+    next = std::exchange(all(), this);
+  }
+
+  // A fork happens while no thread holds one of our locks, so that the child finds everything consistent.
+  static void before_fork() {
+    all_mutex().lock();
+    for (Parts* p = all(); p; p = p->next) {
+      p->services.translator.before_fork();
+      p->queues.before_fork();
+      p->services.memory.before_fork();
+      p->state.output.before_fork();
+    }
+  }
+  static void after_fork_in_parent() {
+    for (Parts* p = all(); p; p = p->next) {
+      p->state.output.after_fork_in_parent();
+      p->services.memory.after_fork_in_parent();
+      p->queues.after_fork_in_parent();
+      p->services.translator.after_fork_in_parent();
+    }
+    all_mutex().unlock();
+  }
+  static void after_fork_in_child() {
+    new (&all_mutex()) std::mutex;
+    for (Parts* p = all(); p; p = p->next) p->start_again();
+  }
+  void start_again() {
+    queues.after_fork_in_child();
+    services.translator.after_fork();
+    services.memory.after_fork();
+  }
+
+  static Parts*& all() {
+    static Parts* first = nullptr;
+    return first;
+  }
+  static std::mutex& all_mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
 
   State state;
   Scheduler scheduler;
   Queues queues;
   Services services;
   std::string target_error;
+  Parts* next = nullptr;
 };
 
 CpuDevice::CpuDevice()
@@ -132,11 +180,8 @@ CUresult CpuDevice::make_job(Launch&& launch, std::shared_ptr<KernelJob>* out) {
 
 CUresult CpuDevice::error() { return parts_.state.sticky(); }
 
-void CpuDevice::after_fork() {
-  parts_.queues.after_fork_in_child();
-  parts_.services.translator.after_fork();
-  parts_.services.memory.after_fork();
-}
+// The device's own fork handlers have run already; again does no harm.
+void CpuDevice::after_fork() { parts_.start_again(); }
 
 }  // namespace fatload::cpu
 

@@ -17,6 +17,8 @@ class Memory {
   CUresult release(void* pointer);  // 1: not from allocate
   void info(size_t* free, size_t* total);
   size_t total() const { return total_; }
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork();
 
  private:

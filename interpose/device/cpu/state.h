@@ -30,6 +30,8 @@ class Output {
  public:
   void append(const std::string& text);
   void flush();  // to stdout
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork();
 
  private:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -173,7 +174,8 @@ CUresult CpuDevice::make_job(Launch&& launch, std::shared_ptr<KernelJob>* out) {
   bool row = (launch.block[1] == 1 && launch.block[2] == 1) || launch.block[0] % 32 == 0;
   std::shared_ptr<KernelCode> code;
   if (CUresult error = module.code(launch.kernel, row, &code); error != kSuccess) return error;
-  *out = std::make_shared<KernelJob>(parts_.state, std::move(code), std::move(launch), next_grid_.fetch_add(1),
+  static std::atomic<uint64_t> next_grid{1};  // workers of a thread may serve several devices
+  *out = std::make_shared<KernelJob>(parts_.state, std::move(code), std::move(launch), next_grid.fetch_add(1),
                                      static_cast<uint32_t>(fits));
   return kSuccess;
 }

@@ -1,6 +1,5 @@
 // The CPU as a Device.
 #pragma once
-#include <atomic>
 #include <memory>
 
 #include "device/cpu/host.h"
@@ -37,7 +36,6 @@ class CpuDevice final : public Device {
   struct Parts;
   Parts& parts_;
   DeviceInfo info_;
-  std::atomic<uint64_t> next_grid_{1};
 };
 
 }  // namespace fatload::cpu

@@ -110,7 +110,9 @@ bool Queues::start(const std::shared_ptr<QueueState>& queue, Operation& operatio
     // After an error nothing runs any more: the device is unusable until the program ends.
     if (state_.sticky() != kSuccess) return false;
     operation.job->done = [this, queue] { ended(queue); };
+    queue->job = operation.job;
     if (scheduler_.submit(std::move(operation.job))) return true;
+    queue->job = nullptr;
   }
   complain("cannot start a thread");
   state_.stick(kOutOfMemory);
@@ -133,12 +135,25 @@ void Queues::advance(const std::shared_ptr<QueueState>& queue) {
 void Queues::ended(const std::shared_ptr<QueueState>& queue) {
   std::lock_guard lock(scheduler_.mutex());
   queue->busy = false;
+  queue->job = nullptr;
   advance(queue);
 }
 
 void Queues::synchronize(QueueState& queue) {
   std::unique_lock lock(scheduler_.mutex());
-  queue.changed.wait(lock, [&queue] { return queue.idle(); });
+  while (!queue.idle()) {
+    std::shared_ptr<Job> job = queue.job;
+    if (job && job->left() && scheduler_.can_help(*job)) {
+      // Rather than waiting for a worker to wake up, this thread does a part itself.
+      lock.unlock();
+      scheduler_.help(*job);
+      job = nullptr;
+      lock.lock();
+    } else {
+      job = nullptr;
+      queue.changed.wait(lock);
+    }
+  }
 }
 
 void Queues::synchronize(MarkerState& marker) {
@@ -154,6 +169,7 @@ void Queues::after_fork_in_child() {
     if (!queue) continue;
     new (&queue->changed) std::condition_variable;
     new (&queue->operations) std::deque<Operation>;
+    new (&queue->job) std::shared_ptr<Job>;
     queue->busy = false;
   }
   for (const std::weak_ptr<MarkerState>& one : all_markers_) {

@@ -33,6 +33,7 @@ struct Operation {
 struct QueueState {
   std::deque<Operation> operations;  // not yet started
   bool busy = false;                 // one has started and not ended
+  std::shared_ptr<Job> job;          // the one that has started, if it is a job
   std::condition_variable changed;
   bool idle() const { return !busy && operations.empty(); }
 };

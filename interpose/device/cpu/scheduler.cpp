@@ -183,11 +183,21 @@ void Scheduler::work(unsigned number) {
   }
 }
 
-void Scheduler::run_here(Job& job) {
+Worker& Scheduler::worker_here() {
   prepare_faults();
   thread_local Worker worker(0, threads_);
+  return worker;
+}
+
+void Scheduler::run_here(Job& job) {
   uint64_t first, count = job.claim(job.total(), &first);
-  worker.run(job, first, count);
+  worker_here().run(job, first, count);
+}
+
+void Scheduler::help(Job& job) {
+  Worker& worker = worker_here();
+  uint64_t first;
+  while (uint64_t count = job.claim(chunk(job), &first)) worker.run(job, first, count);
 }
 
 void Scheduler::after_fork() {

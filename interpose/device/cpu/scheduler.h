@@ -31,6 +31,9 @@ class Scheduler {
 
   // Runs a whole job on the calling thread.
   void run_here(Job& job);
+  // Runs what is left of a submitted job along with the workers. Not for kernels that yield: they may wait for ever.
+  static bool can_help(Job& job) { return !job.kernel() || !job.kernel()->code().yields; }
+  void help(Job& job);
 
   // In a forked child, where no other thread is left: forgets the threads and all work.
   void after_fork();
@@ -44,6 +47,7 @@ class Scheduler {
   std::shared_ptr<Job> pick();  // with the mutex held
   std::shared_ptr<Job> try_pick();
   std::shared_ptr<Job> wait_pick();
+  Worker& worker_here();
   void take(Worker& worker, const std::shared_ptr<Job>& job);
   uint64_t chunk(Job& job) const;
 

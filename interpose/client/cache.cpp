@@ -29,16 +29,6 @@ uint64_t read_u64(const char* at) {
   return value;
 }
 
-std::string absolute(std::string path) {
-  if (path.empty() || path[0] != '/') {
-    char* here = getcwd(nullptr, 0);
-    path = std::string(here ? here : "") + "/" + path;
-    std::free(here);
-  }
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 std::string home() {
   const char* value = std::getenv("HOME");
   if (value && *value) return value;
@@ -71,6 +61,16 @@ bool read_file(const std::string& path, std::string* out) {
 
 }  // namespace
 
+std::string absolute_path(std::string path) {
+  if (path.empty() || path[0] != '/') {
+    char* here = getcwd(nullptr, 0);
+    path = std::string(here ? here : "") + "/" + path;
+    std::free(here);
+  }
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 std::shared_ptr<const CacheFile> CacheFile::parse(std::string bytes, FileKind kind) {
   auto file = std::make_shared<CacheFile>();
   file->bytes_ = std::move(bytes);
@@ -92,11 +92,11 @@ std::shared_ptr<const CacheFile> CacheFile::parse(std::string bytes, FileKind ki
 
 std::string cache_directory() {
   const char* value = std::getenv("FATLOAD_CACHE_DIR");
-  if (value && *value) return absolute(value);
+  if (value && *value) return absolute_path(value);
   value = std::getenv("XDG_CACHE_HOME");
   // The XDG specification has relative paths ignored.
-  if (value && *value == '/') return absolute(std::string(value) + "/fatload");
-  return absolute(home() + "/.cache/fatload");
+  if (value && *value == '/') return absolute_path(std::string(value) + "/fatload");
+  return absolute_path(home() + "/.cache/fatload");
 }
 
 std::string cache_path(const std::string& directory, const std::string& id, FileKind kind) {

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "client/blake2b.h"
+#include "client/cache.h"
 #include "client/ids.h"
 #include "client/python.h"
 #include "client/spawn.h"
@@ -161,9 +162,9 @@ int Service::connect_existing(std::string* error) {
 
 int Service::start(std::string* error) {
   Interpreter python = find_interpreter(own_directory());
-  const char* named_log = std::getenv("FATLOAD_LOG");
-  bool own_log = !(named_log && *named_log == '/');
-  std::string log = own_log ? socket_.substr(0, socket_.size() - 5) + ".log" : named_log;
+  const char* named = std::getenv("FATLOAD_LOG");
+  bool own_log = !(named && *named);
+  std::string log = own_log ? socket_.substr(0, socket_.size() - 5) + ".log" : absolute_path(named);
   if (own_log) unlink(log.c_str());
   Spawned service = spawn_service(python, cache_, log);
   if (service.pid < 0) {

@@ -210,3 +210,4 @@ EXPORT double t_time_launches(void* queue, void* module, const uint32_t* shape, 
   t_synchronize(queue);
   return static_cast<double>(cpu::now() - start) * 1e-9;
 }
+EXPORT void t_unload(void* module) { delete static_cast<DeviceModule*>(module); }

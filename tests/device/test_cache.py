@@ -207,3 +207,36 @@ def test_look_up_of_targets_and_shapes(harness: Harness, kernels: Kernels, monke
     assert run(b"shapes", (16, 16)) == 2
     assert run(b"only any", (32, 1)) == 2
     assert run(b"only row", (16, 16)) == 999
+
+
+def test_targets(
+    harness: Harness, kernels: Kernels, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FATLOAD_CPU_TARGET", "x86-64-v2")
+    harness.install(b"target", kernels.code("  ret void"))
+    result, _, log = harness.load(b"target")
+    assert result == 209
+    assert "FATLOAD_CPU_TARGET=x86-64-v2 is not a target that this processor runs" in log
+    assert log in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("setting", "threads"), [("3", 3), ("0", None), ("many", None), ("", None)])
+def test_threads(harness: Harness, monkeypatch: pytest.MonkeyPatch, setting: str, threads: int | None) -> None:
+    monkeypatch.setenv("FATLOAD_CPU_THREADS", setting)
+    found = harness.lib.t_multiprocessors(harness.device)
+    if threads:
+        assert found == threads
+    else:
+        assert 1 <= found <= len(os.sched_getaffinity(0))
+
+
+def test_a_module_may_go_while_its_kernel_is_queued(harness: Harness, kernels: Kernels) -> None:
+    code = kernels.code("  %v = load i32, ptr %module\n  store i32 %v, ptr %out\n  ret void")
+    module = harness.module(b"gone", code, flags="yield", param_bytes=8, data=b"\x2a", data_bytes=1 << 21)
+    queue = harness.queue()
+    out = ctypes.c_int(0)
+    for _ in range(20):
+        assert harness.launch(queue, module, 100, 32, ctypes.addressof(out).to_bytes(8, "little")) == 0
+    harness.lib.t_unload(module)
+    assert harness.synchronize(queue) == 0
+    assert out.value == 42

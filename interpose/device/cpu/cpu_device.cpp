@@ -175,8 +175,8 @@ CUresult CpuDevice::make_job(Launch&& launch, std::shared_ptr<KernelJob>* out) {
   std::shared_ptr<KernelCode> code;
   if (CUresult error = module.code(launch.kernel, row, &code); error != kSuccess) return error;
   static std::atomic<uint64_t> next_grid{1};  // workers of a thread may serve several devices
-  *out = std::make_shared<KernelJob>(parts_.state, std::move(code), std::move(launch), next_grid.fetch_add(1),
-                                     static_cast<uint32_t>(fits));
+  *out = std::make_shared<KernelJob>(parts_.state, std::move(code), module.block(), std::move(launch),
+                                     next_grid.fetch_add(1), static_cast<uint32_t>(fits));
   return kSuccess;
 }
 

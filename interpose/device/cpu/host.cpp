@@ -45,6 +45,15 @@ std::vector<std::string> group_folders(const std::string& controller) {
   return folders;
 }
 
+// Bytes of a control group's memory that cache files and that the kernel gives back when asked.
+size_t reclaimable(const std::string& folder) {
+  std::ifstream file(folder + "/memory.stat");
+  size_t sum = 0, value;
+  for (std::string key; file >> key >> value;)
+    if (key == "inactive_file" || key == "active_file") sum += value;
+  return sum;
+}
+
 // The quota in processors; 0: none.
 double quota() {
   double lowest = 0;
@@ -147,9 +156,11 @@ size_t host_free_memory() {
     const char* names[][2] = {{"/memory.max", "/memory.current"}, {"/memory.limit_in_bytes", "/memory.usage_in_bytes"}};
     for (auto& [limit_name, used_name] : names) {
       size_t limit, used;
-      if (std::istringstream(first_line(folder + limit_name)) >> limit &&
-          std::istringstream(first_line(folder + used_name)) >> used)
-        bytes = std::min(bytes, limit > used ? limit - used : 0);
+      if (!(std::istringstream(first_line(folder + limit_name)) >> limit) ||
+          !(std::istringstream(first_line(folder + used_name)) >> used))
+        continue;
+      used -= std::min(used, reclaimable(folder));
+      bytes = std::min(bytes, limit > used ? limit - used : 0);
     }
   }
   return bytes;

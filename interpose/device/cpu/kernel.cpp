@@ -15,11 +15,12 @@ void KernelCode::measured(uint64_t elapsed, uint64_t ctas) {
   nanoseconds.store(static_cast<uint32_t>(mean), std::memory_order_relaxed);
 }
 
-KernelJob::KernelJob(State& state, std::shared_ptr<KernelCode> code, Launch&& launch, uint64_t grid_id,
-                     uint32_t live_limit)
+KernelJob::KernelJob(State& state, std::shared_ptr<KernelCode> code, std::shared_ptr<uint8_t> module_data,
+                     Launch&& launch, uint64_t grid_id, uint32_t live_limit)
     : Job(uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]),
       state_(state),
       code_(std::move(code)),
+      module_data_(std::move(module_data)),
       launch_(std::move(launch)),
       params_(nullptr, std::free),
       grid_id_(grid_id),
@@ -37,7 +38,7 @@ KernelJob::KernelJob(State& state, std::shared_ptr<KernelCode> code, Launch&& la
 
 void KernelJob::fill(Warp* warp) const {
   warp->params = params_.get();
-  warp->module = launch_.module->data;
+  warp->module = module_data_.get();
   warp->runtime = runtime_table();
   for (int i = 0; i < 3; ++i) {
     warp->nctaid[i] = launch_.grid[i];

@@ -30,7 +30,8 @@ struct KernelCode {
 class KernelJob : public Job {
  public:
   // `live_limit`: how many CTAs may wait for each other (the reported occupancy of the device).
-  KernelJob(State& state, std::shared_ptr<KernelCode> code, Launch&& launch, uint64_t grid_id, uint32_t live_limit);
+  KernelJob(State& state, std::shared_ptr<KernelCode> code, std::shared_ptr<uint8_t> module_data, Launch&& launch,
+            uint64_t grid_id, uint32_t live_limit);
 
   void run(uint64_t, uint64_t) override {}
   KernelJob* kernel() override { return this; }
@@ -59,6 +60,7 @@ class KernelJob : public Job {
  private:
   State& state_;
   std::shared_ptr<KernelCode> code_;
+  std::shared_ptr<uint8_t> module_data_;
   Launch launch_;
   std::unique_ptr<uint8_t, void (*)(void*)> params_;
   uint64_t grid_id_;

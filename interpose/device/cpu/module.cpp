@@ -8,10 +8,6 @@
 
 namespace fatload::cpu {
 
-CpuModule::~CpuModule() {
-  if (data) services_.memory.release(data);
-}
-
 CUresult CpuModule::load(std::vector<Image> images, bool check, std::string* log) {
   images_ = std::move(images);
   id_ = client::module_id(images_);
@@ -34,6 +30,7 @@ CUresult CpuModule::load(std::vector<Image> images, bool check, std::string* log
   void* block;
   if (CUresult error = services_.memory.allocate(bytes, &block); error != kSuccess) return error;
   data = static_cast<uint8_t*>(block);
+  block_ = std::shared_ptr<uint8_t>(data, [memory = &services_.memory](uint8_t* bytes) { memory->release(bytes); });
   if (!manifest.initial.empty()) std::memcpy(data, manifest.initial.data(), manifest.initial.size());
   std::memset(data + manifest.initial.size(), 0, bytes - manifest.initial.size());
   for (const client::Relocation& r : manifest.relocations) {

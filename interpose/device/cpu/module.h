@@ -22,10 +22,12 @@ struct Services {
 class CpuModule final : public DeviceModule {
  public:
   explicit CpuModule(Services& services) : services_(services) {}
-  ~CpuModule() override;
 
   // Gets the manifest and makes the data block. `log`: the JIT log, or why it failed.
   CUresult load(std::vector<Image> images, bool check, std::string* log);
+
+  // The data block's memory, for work that may outlive the module.
+  const std::shared_ptr<uint8_t>& block() const { return block_; }
 
   // The code of a kernel for CTAs whose warps lie in one row (`row`) or of any shape. Failures are reported once, on
   // stderr.
@@ -44,6 +46,7 @@ class CpuModule final : public DeviceModule {
   std::vector<Image> images_;
   std::string id_;
   std::unique_ptr<Slot[]> slots_;
+  std::shared_ptr<uint8_t> block_;
 };
 
 }  // namespace fatload::cpu

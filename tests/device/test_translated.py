@@ -73,6 +73,21 @@ __global__ void votes(int *out) {
 }
 """
 
+GRID = r"""
+#include <cooperative_groups.h>
+extern "C" __global__ void grid(int *out, int n) {
+  auto all = cooperative_groups::this_grid();
+  int self = all.thread_rank();
+  for (int turn = 0; turn < 5; ++turn) {
+    out[self] = self + turn;
+    all.sync();
+    int next = out[(self + 33) % n];
+    all.sync();
+    if (next != (self + 33) % n + turn) __trap();
+  }
+}
+"""
+
 
 class Program:
     """The module on one device."""
@@ -97,7 +112,15 @@ class Program:
         assert result == 0, log
         self.queue = harness.queue()
 
-    def run(self, name: str, grid: int, block: int | tuple[int, ...], *arguments: object, shared: int = 0) -> int:
+    def run(
+        self,
+        name: str,
+        grid: int,
+        block: int | tuple[int, ...],
+        *arguments: object,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> int:
         """Launches and synchronises; answers the result of the latter."""
         params = b""
         for argument in arguments:
@@ -109,20 +132,31 @@ class Program:
         shape = (ctypes.c_uint32 * 7)(grid, 1, 1, x, y, 1, shared)
         kernel = self.names.index(name)
         size = ctypes.c_size_t(len(params))
-        assert self.harness.lib.t_launch(self.queue, self.module, kernel, shape, 0, params, size) == 0
+        assert self.harness.lib.t_launch(self.queue, self.module, kernel, shape, cooperative, params, size) == 0
         return self.harness.synchronize(self.queue)
+
+
+def compile_cuda(source: str, folder: Path) -> str:
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        pytest.skip("no nvcc")
+    path = folder / "kernels.cu"
+    path.write_text(source)
+    target = path.with_suffix(".ptx")
+    subprocess.run([nvcc, "-ptx", "-std=c++17", "-arch=compute_75", path, "-o", target], check=True)
+    return target.read_text()
 
 
 @pytest.fixture(scope="module")
 def ptx(tmp_path_factory: pytest.TempPathFactory) -> str:
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("no nvcc")
-    source: Path = tmp_path_factory.mktemp("cuda") / "kernels.cu"
-    source.write_text(SOURCE)
-    target = source.with_suffix(".ptx")
-    subprocess.run([nvcc, "-ptx", "-arch=compute_75", source, "-o", target], check=True)
-    return target.read_text()
+    return compile_cuda(SOURCE, tmp_path_factory.mktemp("cuda"))
+
+
+@pytest.fixture(scope="module")
+def grid_ptx(tmp_path_factory: pytest.TempPathFactory) -> str:
+    text = compile_cuda(GRID, tmp_path_factory.mktemp("cuda"))
+    # CUDA's headers put the operation in front of semantics and scope; the order of the other atomics is tested here.
+    return text.replace("atom.add.release.gpu", "atom.release.gpu.add")
 
 
 @pytest.fixture
@@ -161,6 +195,22 @@ def test_ctas_that_wait_for_each_other_and_a_counter_of_two_kernels(program: Pro
     total = np.zeros(1, dtype=np.int32)
     assert program.run("count", 1, 1, total) == 0
     assert total[0] == len(out) * 96
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_grid_wide_barriers(harness: Harness, grid_ptx: str, monkeypatch: pytest.MonkeyPatch, threads: str) -> None:
+    monkeypatch.setenv("FATLOAD_CPU_THREADS", threads)
+    program = Program(harness, grid_ptx)
+    out = np.zeros(12 * 128, dtype=np.int32)
+    for _ in range(3):
+        assert program.run("grid", 12, 128, out, len(out), cooperative=True) == 0
+    assert np.array_equal(out, np.arange(len(out)) + 4)
+
+
+def test_grid_wide_barriers_need_a_cooperative_launch(harness: Harness, grid_ptx: str) -> None:
+    program = Program(harness, grid_ptx)
+    out = np.zeros(256, dtype=np.int32)
+    assert program.run("grid", 2, 128, out, len(out)) == 719
 
 
 def test_barrier_reductions(program: Program) -> None:

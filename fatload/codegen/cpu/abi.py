@@ -31,6 +31,8 @@ WARP: Final[dict[str, tuple[int, str]]] = {
     "nsmid": (116, "i32"),
     "scheduler": (120, "ptr"),
     "local_top": (128, "i32"),
+    "envreg1": (132, "i32"),
+    "envreg2": (136, "i32"),
 }
 """Field of ``struct Warp`` → (offset in bytes, IR type)."""
 

@@ -228,7 +228,7 @@ class CpuBase(Lowering):
                 return self.field("warp")
             case "nwarpid":
                 return self.integer("i32", 32)
-            case "smid" | "nsmid" | "gridid":
+            case "smid" | "nsmid" | "gridid" | "envreg1" | "envreg2":
                 return self.field(name)
             case "dynamic_smem_size":
                 return self.field("dynamic_shared_bytes")

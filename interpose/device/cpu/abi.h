@@ -49,9 +49,11 @@ struct Warp {
   uint32_t nsmid;                // 116
   void *scheduler;               // 120  the runtime's own
   uint32_t local_top;            // 128  bytes of each lane's local memory in use; translated code sets and restores it
+  uint32_t envreg1, envreg2;     // 132  high and low half of the address of a cooperative launch's workspace, else 0
 };
 
 static_assert(offsetof(Warp, runtime) == 32 && offsetof(Warp, ctaid) == 40 && offsetof(Warp, warp) == 76);
 static_assert(offsetof(Warp, live) == 88 && offsetof(Warp, gridid) == 104 && offsetof(Warp, scheduler) == 120);
+static_assert(offsetof(Warp, local_top) == 128 && offsetof(Warp, envreg1) == 132 && offsetof(Warp, envreg2) == 136);
 
 }  // namespace fatload::cpu

@@ -34,6 +34,7 @@ KernelJob::KernelJob(State& state, std::shared_ptr<KernelCode> code, std::shared
   params_.reset(static_cast<uint8_t*>(std::aligned_alloc(64, bytes)));
   std::memset(params_.get(), 0, bytes);
   if (!launch_.params.empty()) std::memcpy(params_.get(), launch_.params.data(), launch_.params.size());
+  if (launch_.cooperative) workspace_ = std::make_unique<uint64_t[]>(8);
 }
 
 void KernelJob::fill(Warp* warp) const {
@@ -49,6 +50,9 @@ void KernelJob::fill(Warp* warp) const {
   warp->shared_bytes = shared_bytes_;
   warp->dynamic_shared_bytes = launch_.dynamic_shared;
   warp->gridid = grid_id_;
+  uint64_t workspace = reinterpret_cast<uint64_t>(workspace_.get());
+  warp->envreg1 = static_cast<uint32_t>(workspace >> 32);
+  warp->envreg2 = static_cast<uint32_t>(workspace);
 }
 
 void KernelJob::place(uint64_t index, uint32_t ctaid[3]) const {

@@ -63,6 +63,8 @@ class KernelJob : public Job {
   std::shared_ptr<uint8_t> module_data_;
   Launch launch_;
   std::unique_ptr<uint8_t, void (*)(void*)> params_;
+  // What grid-wide barriers count in (cooperative groups): a word at offset 4, zero at the start.
+  std::unique_ptr<uint64_t[]> workspace_;
   uint64_t grid_id_;
   uint32_t live_limit_, warps_, last_active_, shared_bytes_;
   std::atomic<int> failure_{0};

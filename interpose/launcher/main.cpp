@@ -112,7 +112,8 @@ int run(int count, char** arguments, const std::string& native) {
   if (device.empty()) device = setting && *setting ? setting : "auto";
   if (std::string error = choose_device(device); !error.empty()) return fail(2, error);
   if (at == count) return fail(2, "no program given; see fatload run --help");
-  if (native.empty()) return fail(1, "libcuda.so.1 is not where this installation should have it; FATLOAD_HOME names its folder");
+  if (native.empty())
+    return fail(1, "libcuda.so.1 is not where this installation should have it; FATLOAD_HOME names its folder");
   return run_program(std::vector<char*>(arguments + at, arguments + count), native);
 }
 

@@ -15,6 +15,9 @@ namespace {
 constexpr uint64_t kChunkNanoseconds = 2000000;
 constexpr size_t kThreadStack = 512 << 10;  // kernels run on stacks of their own
 
+// The worker whose thread this is; null on threads of the program.
+thread_local const Worker* worker_of_thread = nullptr;
+
 // What a worker does while all its CTAs spin: give the processor away, and sleep once that has gone on for long.
 class Backoff {
  public:
@@ -59,12 +62,16 @@ bool Scheduler::submit(std::shared_ptr<Job> job) {
   uint64_t units = job->left();
   ready_.push_back(std::move(job));
   ready_count_.store(ready_.size(), std::memory_order_relaxed);
-  uint64_t woken = std::min<uint64_t>(units, idle_);
+  // A worker that submits the next work of a queue is about to look for work itself.
+  uint64_t wanted = units - (worker_of_thread && !worker_of_thread->has_live() ? 1 : 0);
+  unsigned woken = static_cast<unsigned>(std::min<uint64_t>(wanted, idle_));
+  idle_ -= woken;
+  tickets_ += woken;
   if (woken == 1)
     work_.notify_one();
   else if (woken > 1)
     work_.notify_all();
-  for (; woken < units && started_ < threads_; ++woken) {
+  for (uint64_t served = woken; served < wanted && started_ < threads_; ++served) {
     if (!start_thread(worker_main)) break;
     ++started_;
   }
@@ -136,8 +143,8 @@ std::shared_ptr<Job> Scheduler::wait_pick() {
   for (;;) {
     if (std::shared_ptr<Job> job = pick()) return job;
     ++idle_;
-    work_.wait(lock);
-    --idle_;
+    work_.wait(lock, [this] { return tickets_ > 0; });
+    --tickets_;
   }
 }
 
@@ -168,6 +175,7 @@ void Scheduler::take(Worker& worker, const std::shared_ptr<Job>& job) {
 void Scheduler::work(unsigned number) {
   prepare_faults();
   Worker worker(number, threads_);
+  worker_of_thread = &worker;
   Backoff backoff;
   for (;;) {
     if (!worker.has_live()) {
@@ -208,7 +216,7 @@ void Scheduler::after_fork() {
   new (&ready_) std::deque<std::shared_ptr<Job>>;
   new (&host_) std::deque<std::function<void()>>;
   ready_count_ = 0;
-  started_ = idle_ = next_number_ = 0;
+  started_ = idle_ = tickets_ = next_number_ = 0;
   host_started_ = false;
 }
 

@@ -57,7 +57,9 @@ class Scheduler {
   std::deque<std::shared_ptr<Job>> ready_;
   std::deque<std::function<void()>> host_;
   std::atomic<size_t> ready_count_{0};
-  unsigned started_ = 0, idle_ = 0, next_number_ = 0;
+  unsigned started_ = 0, next_number_ = 0;
+  // Workers asleep whom nobody has called, and calls not yet heard.
+  unsigned idle_ = 0, tickets_ = 0;
   bool host_started_ = false;
 };
 

@@ -3,8 +3,8 @@
 #include <xmmintrin.h>
 
 #include <bit>
-#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "device/cpu/runtime.h"
 #include "device/cpu/state.h"
@@ -40,7 +40,7 @@ bool Cta::start(KernelJob& job, uint64_t index) {
     Fiber& fiber = fibers_[i];
     for (int d = 0; d < 3; ++d) fiber.warp.ctaid[d] = ctaid[d];
     fiber.warp.live = fiber.warp.active;
-    contexts_[i] = fiber.stack.context(run_warp, &fiber);
+    contexts_[i] = nullptr;
   }
   runnable_ = all_;
   finished_ = 0;
@@ -83,7 +83,9 @@ uint32_t Cta::next_runnable(uint32_t after) const {
 Stop Cta::resume(bool* progress) {
   progress_ = false;
   current_ = next_runnable(current_);
-  Stop stop = execution_.worker->enter(&execution_, contexts_[current_], control_for(current_));
+  Worker& worker = *execution_.worker;
+  Stop stop = contexts_[current_] ? worker.enter(&execution_, contexts_[current_], control_for(current_))
+                                  : worker.begin(&execution_, fibers_[current_].stack, run_warp, this);
   *progress = progress_;
   return stop;
 }
@@ -91,7 +93,10 @@ Stop Cta::resume(bool* progress) {
 void Cta::switch_to(uint32_t from, uint32_t to) {
   current_ = to;
   if (control_ != kDefaultControl) _mm_setcsr(control_for(to));
-  fatload_fiber_switch(&contexts_[from], contexts_[to], 0);
+  if (contexts_[to])
+    fatload_fiber_switch(&contexts_[from], contexts_[to], 0);
+  else
+    fatload_fiber_begin(&contexts_[from], fibers_[to].stack.top(), run_warp, this);
 }
 
 // Before a warp gives its thread away in the middle of the kernel.
@@ -102,28 +107,35 @@ void Cta::waits(uint32_t self) {
   control_ = (_mm_getcsr() & ~0x3fu) | (kDefaultControl & 0x3f);
 }
 
-void Cta::run_warp(void* argument) {
-  Fiber& fiber = *static_cast<Fiber*>(argument);
-  Cta& cta = *static_cast<Execution*>(fiber.warp.scheduler)->cta;
-  cta.job().code().entry(&fiber.warp);
-  cta.finished(fiber.warp.warp);
+Continuation Cta::run_warp(void* argument) {
+  Cta& cta = *static_cast<Cta*>(argument);
+  auto entry = cta.job().code().entry;
+  for (;;) {
+    uint32_t warp = cta.current_;
+    entry(&cta.fibers_[warp].warp);
+    Continuation next = cta.finished(warp);
+    if (next.context) return next;
+    // The next warp has not begun: it does so here, on the stack that has become free.
+    std::swap(cta.fibers_[warp].stack, cta.fibers_[cta.current_].stack);
+  }
 }
 
-void Cta::finished(uint32_t warp) {
+// What runs after a warp has ended; a null context: the warp current_, from its beginning.
+Continuation Cta::finished(uint32_t warp) {
   finished_ |= 1u << warp;
   runnable_ &= ~(1u << warp);
   progress_ = true;
   spins_ = 0;
-  Worker& worker = *execution_.worker;
-  if (finished_ == all_) worker.leave(&contexts_[warp], Stop::Finished);
+  if (finished_ == all_) return execution_.worker->ended();
   // Warps that have ended no longer hold up those that wait for the whole CTA.
   for (uint32_t used = used_barriers_; used; used &= used - 1) {
     Barrier& barrier = barriers_[std::countr_zero(used)];
     if (barrier.waiting && complete(barrier)) release(barrier);
   }
   if (!runnable_) deadlock();
-  switch_to(warp, next_runnable(warp));
-  std::abort();  // nothing switches back to a finished warp
+  current_ = next_runnable(warp);
+  if (control_ != kDefaultControl) _mm_setcsr(control_for(current_));
+  return {contexts_[current_], 0};
 }
 
 bool Cta::complete(Barrier& barrier) {

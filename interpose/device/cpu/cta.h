@@ -61,8 +61,8 @@ class Cta {
   };
 
   bool bind(const KernelJob& job);
-  static void run_warp(void* fiber);
-  void finished(uint32_t warp);
+  static Continuation run_warp(void* cta);
+  Continuation finished(uint32_t warp);
   bool complete(Barrier& barrier);
   void release(Barrier& barrier);
   uint32_t next_runnable(uint32_t after) const;
@@ -80,7 +80,7 @@ class Cta {
   // what is known after the first wait saves reading and writing them at each.
   uint32_t control_ = kDefaultControl, waited_ = 0;
   bool control_known_ = false;
-  void* contexts_[kMaxWarps] = {};
+  void* contexts_[kMaxWarps] = {};  // null: not begun
   Barrier barriers_[kBarriers] = {};
   std::unique_ptr<Fiber[]> fibers_;
   uint64_t bound_grid_ = 0;  // the grid whose constants the warps hold

@@ -31,21 +31,36 @@ fatload_fiber_switch:
     ret
     .size fatload_fiber_switch, .-fatload_fiber_switch
 
-    .hidden fatload_fiber_start
-    .type fatload_fiber_start, @function
-    .globl fatload_fiber_start
+    .globl fatload_fiber_begin
+    .hidden fatload_fiber_begin
+    .type fatload_fiber_begin, @function
     .p2align 4
-fatload_fiber_start:
+fatload_fiber_begin:
     .cfi_startproc
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
     .cfi_undefined %rip
-    movq %r13, %rdi
-    callq *%r12
-    ud2
+    xorl %ebp, %ebp
+    movq %rcx, %rdi
+    callq *%rdx
+    movq %rax, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    movq %rdx, %rax
+    ret
     .cfi_endproc
-    .size fatload_fiber_start, .-fatload_fiber_start
+    .size fatload_fiber_begin, .-fatload_fiber_begin
 )");
-
-extern "C" void fatload_fiber_start();
 
 namespace fatload::cpu {
 namespace {
@@ -102,18 +117,6 @@ bool Stack::ready(unsigned colour) {
   guard_ = kGuard;
   top_ = base + bytes - colour * 1088 % kColours / 64 * 64;
   return true;
-}
-
-void* Stack::context(void (*entry)(void*), void* argument) {
-  uint64_t* at = reinterpret_cast<uint64_t*>(top_) - 7;
-  at[0] = 0;                                     // r15
-  at[1] = 0;                                     // r14
-  at[2] = reinterpret_cast<uint64_t>(argument);  // r13
-  at[3] = reinterpret_cast<uint64_t>(entry);     // r12
-  at[4] = 0;                                     // rbx
-  at[5] = 0;                                     // rbp: ends a chain of frames
-  at[6] = reinterpret_cast<uint64_t>(fatload_fiber_start);
-  return at;
 }
 
 }  // namespace fatload::cpu

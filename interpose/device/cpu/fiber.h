@@ -4,9 +4,24 @@
 #include <cstdint>
 #include <utility>
 
+namespace fatload::cpu {
+
+// Which saved context to continue, and what the call that saved it returns there.
+struct Continuation {
+  void* context;
+  uintptr_t value;
+};
+
+}  // namespace fatload::cpu
+
 // Saves the running context, stores its stack pointer to *save, and continues the context `to`, in which the call that
 // saved it returns `value`. The control words of the floating-point units stay as they are: who switches sets them.
 extern "C" uintptr_t fatload_fiber_switch(void** save, void* to, uintptr_t value);
+
+// The same, but begins a fiber: calls entry(argument) on a stack that ends at `top` (a multiple of 16). When entry returns,
+// what it answers is continued. Calls and returns stay paired this way, as the processor's predictor of returns wants them.
+extern "C" uintptr_t fatload_fiber_begin(void** save, void* top, fatload::cpu::Continuation (*entry)(void*),
+                                         void* argument);
 
 namespace fatload::cpu {
 
@@ -24,8 +39,7 @@ class Stack {
   // the same cache sets. False: no memory.
   bool ready(unsigned colour);
 
-  // A context that calls entry(argument) on this stack when it is switched to; entry must not return.
-  void* context(void (*entry)(void*), void* argument);
+  void* top() const { return top_; }
 
   // The address to restart from when what lies on the stack is abandoned; aligned as after a call.
   void* restart() const { return top_ - 8; }

@@ -20,17 +20,27 @@ void no_memory(KernelJob& job) {
 Worker::Worker(uint32_t number, uint32_t count) : number_(number), count_(count) { plain_.worker = this; }
 Worker::~Worker() = default;
 
-Stop Worker::enter(const Execution* execution, void* context, uint32_t control) {
+// The program's thread and kernels do not see each other's rounding modes and floating-point exceptions.
+template <typename F>
+Stop Worker::outside_of_program(const Execution* execution, uint32_t control, F go) {
   running_ = execution;
   Worker* outer = std::exchange(faults_worker(), this);
-  // Neither do kernels see the settings of the program's thread, nor it the exceptions that kernels met.
   unsigned own = _mm_getcsr();
   if (own != control) _mm_setcsr(control);
-  Stop stop = static_cast<Stop>(fatload_fiber_switch(&own_context_, context, 0));
+  Stop stop = static_cast<Stop>(go());
   if (_mm_getcsr() != own) _mm_setcsr(own);
   faults_worker() = outer;
   running_ = nullptr;
   return stop;
+}
+
+Stop Worker::enter(const Execution* execution, void* context, uint32_t control) {
+  return outside_of_program(execution, control, [&] { return fatload_fiber_switch(&own_context_, context, 0); });
+}
+
+Stop Worker::begin(const Execution* execution, const Stack& stack, Continuation (*entry)(void*), void* argument) {
+  return outside_of_program(execution, kDefaultControl,
+                            [&] { return fatload_fiber_begin(&own_context_, stack.top(), entry, argument); });
 }
 
 void Worker::leave(void** save, Stop why) { fatload_fiber_switch(save, own_context_, static_cast<uintptr_t>(why)); }
@@ -58,7 +68,7 @@ bool Worker::prepare_plain(KernelJob& job) {
 }
 
 // Warps that never wait run one after the other, all CTAs of a chunk on one stack.
-void Worker::run_plain(void* argument) {
+Continuation Worker::run_plain(void* argument) {
   Worker& worker = *static_cast<Worker*>(argument);
   KernelJob& job = *worker.plain_.job;
   Warp& warp = worker.plain_warp_;
@@ -72,8 +82,7 @@ void Worker::run_plain(void* argument) {
       entry(&warp);
     }
   }
-  void* lost;
-  worker.leave(&lost, Stop::Finished);
+  return worker.ended();
 }
 
 std::unique_ptr<Cta> Worker::take_cta() {
@@ -108,7 +117,7 @@ void Worker::run(Job& job, uint64_t first, uint64_t count) {
     } else if (prepare_plain(*kernel)) {
       plain_first_ = first;
       plain_count_ = count;
-      enter(&plain_, plain_stack_.context(run_plain, this), kDefaultControl);
+      begin(&plain_, plain_stack_, run_plain, this);
     } else {
       no_memory(*kernel);
     }

@@ -29,9 +29,11 @@ class Worker {
   uint32_t number() const { return number_; }
   uint32_t count() const { return count_; }
 
-  // For what runs on the fibers: `enter` continues a context, with SSE's control word as given, until it leaves, ends or is
-  // abandoned.
+  // For what runs on the fibers: `enter` continues a context, `begin` starts one, until it leaves, ends or is abandoned.
+  // `control` is SSE's control word for it.
   Stop enter(const Execution* execution, void* context, uint32_t control);
+  Stop begin(const Execution* execution, const Stack& stack, Continuation (*entry)(void*), void* argument);
+  Continuation ended() const { return {own_context_, static_cast<uintptr_t>(Stop::Finished)}; }
   void leave(void** save, Stop why);
   [[noreturn]] void abandon();
 
@@ -46,7 +48,9 @@ class Worker {
     std::unique_ptr<Cta> cta;
   };
 
-  static void run_plain(void* worker);
+  static Continuation run_plain(void* worker);
+  template <typename F>
+  Stop outside_of_program(const Execution* execution, uint32_t control, F go);
   bool prepare_plain(KernelJob& job);
   std::unique_ptr<Cta> take_cta();
   void run_fibers(KernelJob& job, uint64_t first, uint64_t count);

@@ -31,7 +31,43 @@ REGISTER_TYPES = frozenset(SIZES) - {"b8x4"}
 
 SPECIALS = (
     frozenset(
-        ["tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "is_explicit_cluster", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap", "total_smem_size", "aggr_smem_size", "dynamic_smem_size", "current_graph_exec"]
+        [
+            "tid",
+            "ntid",
+            "laneid",
+            "warpid",
+            "nwarpid",
+            "ctaid",
+            "nctaid",
+            "smid",
+            "nsmid",
+            "gridid",
+            "is_explicit_cluster",
+            "clusterid",
+            "nclusterid",
+            "cluster_ctaid",
+            "cluster_nctaid",
+            "cluster_ctarank",
+            "cluster_nctarank",
+            "lanemask_eq",
+            "lanemask_le",
+            "lanemask_lt",
+            "lanemask_ge",
+            "lanemask_gt",
+            "clock",
+            "clock_hi",
+            "clock64",
+            "globaltimer",
+            "globaltimer_lo",
+            "globaltimer_hi",
+            "reserved_smem_offset_begin",
+            "reserved_smem_offset_end",
+            "reserved_smem_offset_cap",
+            "total_smem_size",
+            "aggr_smem_size",
+            "dynamic_smem_size",
+            "current_graph_exec",
+        ]
     )
     | {f"envreg{k}" for k in range(32)}
     | {f"pm{k}" for k in range(8)}

@@ -18,8 +18,8 @@ namespace {
 
 bool tracing() {
   static const bool on = [] {
-    const char *level = std::getenv("FATLOAD_LOG");
-    return level && std::strcmp(level, "trace") == 0;
+    const char *trace = std::getenv("FATLOAD_TRACE");
+    return trace && *trace && std::strcmp(trace, "0") != 0;
   }();
   return on;
 }

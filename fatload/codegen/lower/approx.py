@@ -165,7 +165,9 @@ def tanh_value(b: Lowering, x: Value) -> Value:
     e = exp2(b, b.bin("fmul", magnitude, _f(b, 2.8853900817779268)))
     big = b.bin("fsub", _f(b, 1.0), b.bin("fdiv", _f(b, 2.0), b.bin("fadd", e, _f(b, 1.0))))
     square = b.bin("fmul", x, x)
-    series = b.bin("fmul", horner(b, square, (-0.05396825396825397, 0.13333333333333333, -0.3333333333333333, 1.0)), magnitude)
+    series = b.bin(
+        "fmul", horner(b, square, (-0.05396825396825397, 0.13333333333333333, -0.3333333333333333, 1.0)), magnitude
+    )
     r = b.select(b.cmp("olt", magnitude, _f(b, 0.3)), series, big)
     r = b.select(b.cmp("uno", x, x), x, r)
     return b.intrinsic("copysign", "float", (r, x))

@@ -249,4 +249,3 @@ def cvt_pack(b: Lowering, i: Instruction) -> None:
     if "btype" in i.attrs:
         packed = b.bin("or", packed, b.bin("shl", b.operand(i.operands[3], "i32"), b.integer("i32", 2 * bits)))
     b.write(i, 0, packed)
-

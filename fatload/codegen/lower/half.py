@@ -114,7 +114,9 @@ def _sign(b: Lowering, i: Instruction, op: str, constant: int) -> None:
         x = v[0]
         if i.attrs.get("ftz"):
             x = b.bitcast(flush(b, b.bitcast(x, "half")), "i16")
-        nan = b.cmp("ugt", b.bin("and", x, b.integer("i16", 0x7FFF)), b.integer("i16", 0x7F80 if is_bf16(type_) else 0x7C00))
+        nan = b.cmp(
+            "ugt", b.bin("and", x, b.integer("i16", 0x7FFF)), b.integer("i16", 0x7F80 if is_bf16(type_) else 0x7C00)
+        )
         return b.select(nan, b.integer("i16", NAN), b.bin(op, x, b.integer("i16", constant)))
 
     elements(b, i, 1, one)
@@ -240,4 +242,3 @@ def set(b: Lowering, i: Instruction) -> None:
         b.write(i, 0, b.cast("sext", results[0], "i32"))
     else:
         b.write(i, 0, parts[0])
-

@@ -12,7 +12,7 @@ def _selected(b: Lowering, o: Operand, type_: str) -> Value:
     """An operand with its selector, extended to a signed i64."""
     selector = ""
     if isinstance(o, Selected):
-        o, selector = o.operand, o.selector
+        selector, o = o.selector, o.operand
     v = b.operand(o, "i32")
     if selector:
         bits = 8 if selector[0] == "b" else 16

@@ -4,8 +4,8 @@
 
 namespace fatload::launcher {
 
-// The folder that holds libcuda.so.1: FATLOAD_HOME, or fatload/native below the Python packages of the installation that
-// `executable` (a real path, or a path in a virtual environment) belongs to. Empty when there is none.
+// The folder that holds libcuda.so.1: FATLOAD_HOME, or fatload/native below the Python packages of the installation
+// that `executable` (a real path, or a path in a virtual environment) belongs to. Empty when there is none.
 std::string find_native(const std::string& executable);
 
 // The path the launcher was started by, links not followed, and its real path; empty when they cannot be told.

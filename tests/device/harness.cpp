@@ -99,8 +99,8 @@ EXPORT int t_request(void* service, uint32_t operation, const char** fields, con
   for (size_t i = 0; i < count; ++i) views.emplace_back(fields[i], sizes[i]);
   client::Reply reply;
   std::string error;
-  bool good = static_cast<client::Service*>(service)->request(static_cast<client::Operation>(operation), views, &reply,
-                                                              &error);
+  bool good =
+      static_cast<client::Service*>(service)->request(static_cast<client::Operation>(operation), views, &reply, &error);
   *result = reply.result;
   give(good ? reply.message() : error, message, room);
   return good;
@@ -191,12 +191,9 @@ EXPORT void* t_marker(void* device) {
   static_cast<Device*>(device)->create_marker(&marker);
   return marker.release();
 }
-EXPORT void t_record(void* marker, void* queue) {
-  static_cast<Marker*>(marker)->record(*static_cast<Queue*>(queue));
-}
-EXPORT void t_wait_in(void* marker, void* queue) {
-  static_cast<Marker*>(marker)->wait_in(*static_cast<Queue*>(queue));
-}
+EXPORT void t_record(void* marker, void* queue) { static_cast<Marker*>(marker)->record(*static_cast<Queue*>(queue)); }
+EXPORT void t_wait_in(void* marker, void* queue) { static_cast<Marker*>(marker)->wait_in(*static_cast<Queue*>(queue)); }
+EXPORT int t_synchronize_marker(void* marker) { return static_cast<Marker*>(marker)->synchronize(); }
 EXPORT int t_reached(void* marker) { return static_cast<Marker*>(marker)->reached(); }
 EXPORT uint64_t t_nanoseconds(void* marker) { return static_cast<Marker*>(marker)->nanoseconds(); }
 

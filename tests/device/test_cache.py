@@ -184,7 +184,7 @@ def test_damaged_objects_are_errors(
 
 
 def test_look_up_of_targets_and_shapes(harness: Harness, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row of warps takes the `row` object; other shapes never do; lower targets serve; `any` serves without a service."""
+    """Warps in a row take the `row` object, other shapes never do; `any` serves all when there is no service."""
     number = "  store i32 {}, ptr %out\n  ret void"
     code = {n: kernels.code(number.format(n)) for n in (1, 2)}
     harness.install(b"shapes", code[1], param_bytes=8, shapes=("row",))

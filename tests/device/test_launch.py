@@ -338,7 +338,7 @@ done:
 
 @pytest.mark.parametrize("control", [0x1F80, 0x9FC0, 0x7F80])
 def test_control_words_survive_waiting(harness: Harness, kernels: Kernels, control: int) -> None:
-    """Warps that have ended and warps that have not begun run between those that flush subnormals or round otherwise."""
+    """Warps that have ended or not begun run between those that flush subnormals or round otherwise."""
     outside = "declare void @llvm.x86.sse.ldmxcsr(ptr)\ndeclare void @llvm.x86.sse.stmxcsr(ptr)"
     change = f"store i32 {control}, ptr %control\n  call void @llvm.x86.sse.ldmxcsr(ptr %control)"
     body = CONTROL.format(set=change if control != 0x1F80 else "")

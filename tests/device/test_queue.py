@@ -28,8 +28,14 @@ class Copy3D(ctypes.Structure):
     _fields_ = (
         ("to", ctypes.c_void_p),
         ("from_", ctypes.c_void_p),
-        *((name, ctypes.c_size_t) for name in ("to_pitch", "from_pitch", "to_slice", "from_slice", "width", "height", "depth")),
-    )  # fmt: skip
+        ("to_pitch", ctypes.c_size_t),
+        ("from_pitch", ctypes.c_size_t),
+        ("to_slice", ctypes.c_size_t),
+        ("from_slice", ctypes.c_size_t),
+        ("width", ctypes.c_size_t),
+        ("height", ctypes.c_size_t),
+        ("depth", ctypes.c_size_t),
+    )
 
 
 def pointer(array: np.ndarray) -> ctypes.c_void_p:
@@ -171,6 +177,20 @@ def test_markers_order_queues(harness: Harness, kernels: Kernels) -> None:
     gate.set()
     assert harness.synchronize(second) == 0
     assert harness.synchronize(first) == 0
+
+
+def test_synchronising_with_a_marker(harness: Harness, kernels: Kernels) -> None:
+    module = harness.module(b"wait", kernels.code(COUNT), param_bytes=8)
+    out = np.zeros(3000, dtype=np.int32)
+    params = struct.pack("<Q", out.ctypes.data)
+    queue, marker = harness.queue(), harness.marker()
+    assert harness.lib.t_synchronize_marker(marker) == 0  # never recorded
+    for turn in range(1, 30):
+        for _ in range(3):
+            harness.launch(queue, module, 3000, 32, params)
+        harness.lib.t_record(marker, queue)
+        assert harness.lib.t_synchronize_marker(marker) == 0
+        assert (out == 3 * turn).all()
 
 
 def test_a_chain_of_queues(harness: Harness, kernels: Kernels) -> None:

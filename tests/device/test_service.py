@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -51,10 +52,8 @@ def starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harness: Harness) ->
     monkeypatch.setenv("FAKE_SERVICE_STARTS", str(record))
     yield record
     for pid in record.read_text().split():
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 def test_starts_and_answers(harness: Harness, starts: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

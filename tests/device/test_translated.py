@@ -1,4 +1,4 @@
-"""Kernels of nvcc, translated by fatload and run on the device: the contract between the code generator and the runtime."""
+"""Kernels of nvcc, translated and run on the device: the contract between the code generator and the runtime."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ __global__ void lookback(int *out) {
   atomicAdd(&counter, 1);
 }
 __global__ void count(int *out) { *out = counter; }
-__global__ void hello(int n) { if (threadIdx.x % 32 == 3) printf("lane %d of %d: %5.2f %s|", threadIdx.x, n, 0.5, "text"); }
+__global__ void hello(int n) {
+  if (threadIdx.x % 32 == 3) printf("lane %d of %d: %5.2f %s|", threadIdx.x, n, 0.5, "text");
+}
 __global__ void refuse(int n) { assert((int)threadIdx.x < n); }
 __global__ void fall() { __trap(); }
 __global__ void stray(int *p) { if (threadIdx.x == 33) p[-(1ll << 38)] = 1; }

@@ -18,8 +18,9 @@ struct Continuation {
 // saved it returns `value`. The control words of the floating-point units stay as they are: who switches sets them.
 extern "C" uintptr_t fatload_fiber_switch(void** save, void* to, uintptr_t value);
 
-// The same, but begins a fiber: calls entry(argument) on a stack that ends at `top` (a multiple of 16). When entry returns,
-// what it answers is continued. Calls and returns stay paired this way, as the processor's predictor of returns wants them.
+// The same, but begins a fiber: calls entry(argument) on a stack that ends at `top` (a multiple of 16). When entry
+// returns, what it answers is continued. Calls and returns stay paired this way, as the processor's predictor of
+// returns wants them.
 extern "C" uintptr_t fatload_fiber_begin(void** save, void* top, fatload::cpu::Continuation (*entry)(void*),
                                          void* argument);
 

@@ -59,6 +59,7 @@ void Queues::record(const std::shared_ptr<MarkerState>& marker, const std::share
   Operation operation;
   operation.marker = marker;
   operation.record = ++marker->recorded;
+  marker->queue = queue;
   queue->operations.push_back(std::move(operation));
   advance(queue);
 }
@@ -139,27 +140,31 @@ void Queues::ended(const std::shared_ptr<QueueState>& queue) {
   advance(queue);
 }
 
+void Queues::help_or_wait(QueueState* queue, std::condition_variable& changed, std::unique_lock<std::mutex>& lock) {
+  std::shared_ptr<Job> job = queue ? queue->job : nullptr;
+  if (!job || !job->left() || !scheduler_.can_help(*job)) {
+    job = nullptr;
+    changed.wait(lock);
+    return;
+  }
+  // Rather than waiting for a worker to wake up, this thread does a part itself.
+  lock.unlock();
+  scheduler_.help(*job);
+  job = nullptr;
+  lock.lock();
+}
+
 void Queues::synchronize(QueueState& queue) {
   std::unique_lock lock(scheduler_.mutex());
-  while (!queue.idle()) {
-    std::shared_ptr<Job> job = queue.job;
-    if (job && job->left() && scheduler_.can_help(*job)) {
-      // Rather than waiting for a worker to wake up, this thread does a part itself.
-      lock.unlock();
-      scheduler_.help(*job);
-      job = nullptr;
-      lock.lock();
-    } else {
-      job = nullptr;
-      queue.changed.wait(lock);
-    }
-  }
+  while (!queue.idle()) help_or_wait(&queue, queue.changed, lock);
 }
 
 void Queues::synchronize(MarkerState& marker) {
   std::unique_lock lock(scheduler_.mutex());
-  uint64_t record = marker.recorded;
-  marker.changed.wait(lock, [&marker, record] { return marker.reached >= record; });
+  for (uint64_t record = marker.recorded; marker.reached < record;) {
+    std::shared_ptr<QueueState> queue = marker.queue.lock();
+    help_or_wait(queue.get(), marker.changed, lock);
+  }
 }
 
 void Queues::after_fork_in_child() {

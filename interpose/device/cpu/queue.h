@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "device/cpu/scheduler.h"
@@ -18,6 +19,7 @@ struct QueueState;
 struct MarkerState {
   uint64_t recorded = 0, reached = 0;  // numbers of records
   uint64_t time = 0;
+  std::weak_ptr<QueueState> queue;  // of the last record
   std::vector<std::shared_ptr<QueueState>> waiters;
   std::condition_variable changed;
 };
@@ -63,6 +65,8 @@ class Queues {
   State& state() { return state_; }
 
  private:
+  // Does a part of the queue's job, or waits for `changed`. `lock` holds the mutex before and after.
+  void help_or_wait(QueueState* queue, std::condition_variable& changed, std::unique_lock<std::mutex>& lock);
   // With the mutex held: starts operations until one has to be waited for.
   void advance(const std::shared_ptr<QueueState>& queue);
   void ended(const std::shared_ptr<QueueState>& queue);

@@ -29,8 +29,8 @@ class Worker {
   uint32_t number() const { return number_; }
   uint32_t count() const { return count_; }
 
-  // For what runs on the fibers: `enter` continues a context, `begin` starts one, until it leaves, ends or is abandoned.
-  // `control` is SSE's control word for it.
+  // For what runs on the fibers: `enter` continues a context, `begin` starts one, until it leaves, ends or is
+  // abandoned. `control` is SSE's control word for it.
   Stop enter(const Execution* execution, void* context, uint32_t control);
   Stop begin(const Execution* execution, const Stack& stack, Continuation (*entry)(void*), void* argument);
   Continuation ended() const { return {own_context_, static_cast<uintptr_t>(Stop::Finished)}; }

@@ -88,8 +88,8 @@ class Builder:
 
     def declare(self, name: str, signature: str) -> None:
         """Declares an intrinsic or function: signature as in ``i32 (i32, i1)``."""
-        result, _, args = signature.partition("(")
-        self.declarations[name] = f"declare {result.strip()} @{name}({args}"
+        result, _, args = signature.rpartition(" (")
+        self.declarations[name] = f"declare {result} @{name}({args}"
 
     def vector(self, type_: str) -> str:
         """The type of a varying value of this element type."""

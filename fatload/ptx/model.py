@@ -288,4 +288,4 @@ class Unsupported(Exception):
         self.what, self.line, self.kernel = what, line, kernel
 
     def __str__(self) -> str:
-        return f"kernel {self.kernel}, line {self.line}: {self.what} is not supported"
+        return (f"line {self.line}: " if self.line else "") + f"{self.what} is not supported"

@@ -47,6 +47,7 @@ def read(data: bytes) -> Cubin:
         flags = elf.header["e_flags"]
         sm = flags >> 8 & 0xFF if data[7] == 0x41 else flags & 0xFF
         sections = {s.name: s for s in elf.iter_sections()}
+        entries = _entries(elf)
         kernels = []
         for name, section in sections.items():
             if not name.startswith(".text."):
@@ -54,7 +55,7 @@ def read(data: bytes) -> Cubin:
             kernel = name[len(".text.") :]
             info = sections.get(f".nv.info.{kernel}")
             parameters, size = _parameters(info.data()) if info is not None else ([], 0)
-            if info is None or not _is_kernel(info.data()):
+            if kernel not in entries:
                 continue
             shared = sections.get(f".nv.shared.{kernel}")
             kernels.append(
@@ -84,8 +85,18 @@ def _attributes(info: bytes) -> list[tuple[int, int, bytes]]:
     return found
 
 
-def _is_kernel(info: bytes) -> bool:
-    return any(a in (_PARAM_BYTES, _PARAM_INFO) for a, _, _ in _attributes(info)) or bool(info)
+def _entries(elf: ELFFile) -> set[str]:
+    """Names of kernels: function symbols with STO_CUDA_ENTRY in st_other."""
+    table = elf.get_section_by_name(".symtab")
+    strings = elf.get_section_by_name(".strtab")
+    if table is None or strings is None:
+        return set()
+    data, names, found = table.data(), strings.data(), set()
+    for at in range(0, len(data) - 23, 24):
+        name, kind, other = struct.unpack_from("<IBB", data, at)
+        if kind & 15 == 2 and other & 0x10:
+            found.add(names[name : names.find(b"\0", name)].decode())
+    return found
 
 
 def _parameters(info: bytes) -> tuple[list[tuple[int, int]], int]:

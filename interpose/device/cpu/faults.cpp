@@ -83,6 +83,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     return;
   }
   fault_here = {signal, info->si_code, reinterpret_cast<uintptr_t>(info->si_addr)};
+  worker->running_stack().forget_frames();
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   registers[REG_RSP] = reinterpret_cast<greg_t>(worker->running_stack().restart());
   registers[REG_RIP] = reinterpret_cast<greg_t>(landing);

@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 asm(R"(
     .text
     .globl fatload_fiber_switch
@@ -117,6 +121,12 @@ bool Stack::ready(unsigned colour) {
   guard_ = kGuard;
   top_ = base + bytes - colour * 1088 % kColours / 64 * 64;
   return true;
+}
+
+void Stack::forget_frames() const {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(base_ + guard_, bytes_ - guard_);
+#endif
 }
 
 }  // namespace fatload::cpu

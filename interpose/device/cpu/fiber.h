@@ -44,6 +44,8 @@ class Stack {
 
   // The address to restart from when what lies on the stack is abandoned; aligned as after a call.
   void* restart() const { return top_ - 8; }
+  // Before what lies on the stack is abandoned: AddressSanitizer, where it is built in, forgets its marks there.
+  void forget_frames() const;
   bool in_guard(uintptr_t address) const {
     uintptr_t low = reinterpret_cast<uintptr_t>(base_);
     return base_ && address >= low && address < low + guard_;

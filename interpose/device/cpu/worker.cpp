@@ -46,6 +46,7 @@ Stop Worker::begin(const Execution* execution, const Stack& stack, Continuation 
 void Worker::leave(void** save, Stop why) { fatload_fiber_switch(save, own_context_, static_cast<uintptr_t>(why)); }
 
 void Worker::abandon() {
+  running_stack().forget_frames();
   void* lost;
   leave(&lost, Stop::Failed);
   std::abort();  // an abandoned stack is never continued

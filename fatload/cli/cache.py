@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from typing import Any
 
 import click
 
@@ -31,7 +32,13 @@ def info(as_json: bool) -> None:
         counts[e.kind][1] += e.bytes
     total = sum(b for _, b in counts.values())
     if as_json:
-        print_json({"directory": str(store.directory), "bytes": total, "kinds": {k: {"files": n, "bytes": b} for k, (n, b) in counts.items()}})
+        print_json(
+            {
+                "directory": str(store.directory),
+                "bytes": total,
+                "kinds": {k: {"files": n, "bytes": b} for k, (n, b) in counts.items()},
+            }
+        )
         return
     click.echo(f"directory  {store.directory}")
     click.echo(f"size       {size(total)}")
@@ -44,7 +51,7 @@ def info(as_json: bool) -> None:
 def list_(as_json: bool) -> None:
     """List the kernels in the cache with their targets."""
     store = Store()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for e in store.entries():
         if e.kind != "object":
             continue
@@ -53,7 +60,14 @@ def list_(as_json: bool) -> None:
             continue
         lines = {line.split("\t")[0]: line.split("\t")[1:] for line in found[0].splitlines()}
         rows.append(
-            {"kernel": lines["kernel"][0], "target": lines["object"][0], "shape": lines["object"][1], "bytes": e.bytes, "used": e.used, "id": e.id}
+            {
+                "kernel": lines["kernel"][0],
+                "target": lines["object"][0],
+                "shape": lines["object"][1],
+                "bytes": e.bytes,
+                "used": e.used,
+                "id": e.id,
+            }
         )
     if as_json:
         print_json(rows)
@@ -86,7 +100,14 @@ def verify(remove: bool) -> None:
 
 
 @cache.command(context_settings=SETTINGS)
-@click.option("--size", "limit", metavar="SIZE", envvar="FATLOAD_CACHE_SIZE", required=True, help="Keep at most this much, e.g. 500M or 2G.")
+@click.option(
+    "--size",
+    "limit",
+    metavar="SIZE",
+    envvar="FATLOAD_CACHE_SIZE",
+    required=True,
+    help="Keep at most this much, e.g. 500M or 2G.",
+)
 def prune(limit: str) -> None:
     """Remove the files used longest ago until the cache is small enough."""
     try:

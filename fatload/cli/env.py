@@ -29,8 +29,21 @@ def library_directory() -> Path:
 
 
 @click.command(context_settings=SETTINGS)
-@click.option("--format", "form", type=click.Choice(["sh", "fish", "docker", "slurm"]), default="sh", show_default=True, help="Whom the lines are for.")
-@click.option("--device", type=click.Choice(["auto", "cpu"]), default="auto", show_default=True, help="The device that programs get.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["sh", "fish", "docker", "slurm"]),
+    default="sh",
+    show_default=True,
+    help="Whom the lines are for.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu"]),
+    default="auto",
+    show_default=True,
+    help="The device that programs get.",
+)
 def env(form: str, device: str) -> None:
     """Print what a shell, Dockerfile or job script needs so that any program runs under plain preloading.
 

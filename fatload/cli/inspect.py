@@ -72,7 +72,13 @@ def _code_object(code: bytes, name: str) -> dict[str, Any]:
         }
         for k in kernels(code).values()
     ]
-    return {"source": name or "code object", "kind": "code object", "arch": target, "stored_bytes": len(code), "kernels": rows}
+    return {
+        "source": name or "code object",
+        "kind": "code object",
+        "arch": target,
+        "stored_bytes": len(code),
+        "kernels": rows,
+    }
 
 
 def _image(i: Any, source: str) -> dict[str, Any]:
@@ -154,17 +160,22 @@ def _print(report: dict[str, Any]) -> None:
     if not report["images"]:
         console.print(f"{report['file']}: no CUDA code")
         return
-    table = Table("#", "kind", "arch", "version", "stored", "unpacked", "compression", "from", title=report["file"], title_justify="left")
+    table = Table(
+        "#", "kind", "arch", "version", "size", "stored as", "from", title=report["file"], title_justify="left"
+    )
     for n, i in enumerate(report["images"]):
-        raw = size(i["raw_bytes"]) if "raw_bytes" in i else ""
-        table.add_row(str(n), i["kind"], i["arch"], i.get("version", ""), size(i["stored_bytes"]), raw, i.get("compression", ""), i["source"])
+        how = "" if i.get("compression", "none") == "none" else f"{size(i['stored_bytes'])} {i['compression']}"
+        whole = size(i.get("raw_bytes") or i["stored_bytes"])
+        table.add_row(str(n), i["kind"], i["arch"], i.get("version", ""), whole, how, i["source"])
     console.print(table)
     rows = [(n, i, k) for n, i in enumerate(report["images"]) for k in i.get("kernels", [])]
     if rows:
-        table = Table("#", "kernel", "parameters", "shared", "local", "registers", title="kernels", title_justify="left")
+        table = Table(
+            "#", "kernel", "parameters", "shared", "local", "registers", title="kernels", title_justify="left"
+        )
         for n, _, k in rows:
             table.add_row(
-                str(n), k["name"], f"{len(k.get('parameters', []))} ({k['parameter_bytes']} B)", str(k["shared_bytes"]),
+                str(n), k["name"], _parameters(k), str(k["shared_bytes"]),
                 str(k.get("local_bytes", "")), str(k.get("registers", "")),
             )  # fmt: skip
         console.print(table)
@@ -177,3 +188,8 @@ def _print(report: dict[str, Any]) -> None:
     for n, i in enumerate(report["images"]):
         if "error" in i:
             console.print(f"image {n}: {i['error']}", style="red", markup=False)
+
+
+def _parameters(k: dict[str, Any]) -> str:
+    count = f"{len(k['parameters'])}, " if "parameters" in k else ""
+    return f"{count}{k['parameter_bytes']} B"

@@ -58,7 +58,10 @@ def nvcc(arguments: tuple[str, ...]) -> None:
     """
     found = find_nvcc()
     if found is None:
-        fail("nvcc was not found: install CUDA, or pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime", 127)
+        fail(
+            "nvcc was not found: install CUDA, or pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime",
+            127,
+        )
     program, extra = found
     try:
         os.execv(program, [program, *extra, *arguments])

@@ -14,7 +14,7 @@ code       what a device loads (CPU: the object itself)            all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +23,9 @@ from fatload.codegen.cpu.unit import Unit
 from fatload.ptx import read_kernel
 from fatload.ptx.layout import ModuleLayout, layout
 from fatload.ptx.model import Module, PtxError
+from fatload.ptx.writer import write
 
 CPU_TARGETS = {"x86-64-v3": 3, "x86-64-v4": 4}
-NAMES = ("ptx", "llvm", "optimized", "asm", "object", "code")
 
 
 @dataclass(slots=True)
@@ -77,8 +77,22 @@ STAGES: dict[str, Callable[[Translation], Any]] = {
 }
 
 
-def dumps(t: Translation) -> Iterator[tuple[str, str | bytes]]:
-    """Every artifact as something that can be written to a file."""
-    for name in NAMES:
-        artifact = t.get(name)
-        yield name, artifact if isinstance(artifact, bytes) else str(artifact)
+def stage(text: str, kernel: str, target: str, name: str) -> bytes:
+    """An artifact of one kernel as bytes for a file; `target` may be an AMD chip. Raises PtxError, Unsupported."""
+    if name == "ptx":
+        return write(read_kernel(text, kernel)).encode()
+    if target in CPU_TARGETS:
+        artifact = Translation(text, kernel, target).get(name)
+        return artifact if isinstance(artifact, bytes) else str(artifact).encode()
+    from fatload.codegen.amdgcn import module as amd
+    from fatload.link.linker import link
+
+    t = amd.parse_target(target)
+    ir, _ = amd.llvm_text(text, t, [kernel])
+    if name == "llvm":
+        return ir.encode()
+    optimised = amd.optimise(ir, t)
+    if name == "optimized":
+        return str(optimised).encode()
+    code = amd.emit(optimised, t, assembly=name == "asm")
+    return link(code) if name == "code" else code

@@ -30,6 +30,13 @@ def translate(text: str, kernel: str, target: str, shape: str) -> tuple[str, byt
     return "\n".join(lines) + "\n", payload
 
 
+def translate_module(text: str, target: str) -> bytes:
+    """All kernels of a PTX text as one linked code object for an AMD chip. Raises PtxError, Unsupported, LinkError."""
+    from fatload.codegen.amdgcn.module import translate_module as amd
+
+    return amd(text, target)
+
+
 def check_symbols(payload: bytes, kernel: str) -> None:
     """Refuses an object that names a symbol which no loader of it resolves."""
     from elftools.elf.elffile import ELFFile

@@ -11,7 +11,18 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-NAMES = ("ld.lld", "ld.lld-22", "ld.lld-21", "ld.lld-20", "ld.lld-19", "ld.lld-18", "ld.lld-17", "ld.lld-16", "ld.lld-15", "ld.lld-14")
+NAMES = (
+    "ld.lld",
+    "ld.lld-22",
+    "ld.lld-21",
+    "ld.lld-20",
+    "ld.lld-19",
+    "ld.lld-18",
+    "ld.lld-17",
+    "ld.lld-16",
+    "ld.lld-15",
+    "ld.lld-14",
+)
 ROCM = ("/opt/rocm/llvm/bin/ld.lld", "/opt/rocm/lib/llvm/bin/ld.lld")
 
 

@@ -141,7 +141,11 @@ class AmdLowering(Lowering):
             v = self._pointer_bits(f"ptr addrspace(3) {self.module.shared_symbol(self.function, name)}", "i32")
         else:
             v = self._pointer_bits(f'ptr addrspace(1) @"{name}"', "i64")
-        return self.add(self.extend(v, "i64", False), self.integer("i64", offset)) if offset else self.extend(v, "i64", False)
+        return (
+            self.add(self.extend(v, "i64", False), self.integer("i64", offset))
+            if offset
+            else self.extend(v, "i64", False)
+        )
 
     def _local(self, name: str) -> str:
         v = self.body.variables[name]
@@ -194,10 +198,20 @@ class AmdLowering(Lowering):
             size = size_of(t)
             if ordering:
                 scope = self._scope()
-                raw = Value(f"i{size * 8}", UNIFORM, self.let(f"load atomic i{size * 8}, {type_} {q} {scope}{ordering}, align {size}"))
+                raw = Value(
+                    f"i{size * 8}",
+                    UNIFORM,
+                    self.let(f"load atomic i{size * 8}, {type_} {q} {scope}{ordering}, align {size}"),
+                )
                 out.append(self.bitcast(raw, t))
             else:
-                out.append(Value(t, UNIFORM, self.let(f"load {'volatile ' if volatile else ''}{t}, {type_} {q}, align {min(size, 8)}")))
+                out.append(
+                    Value(
+                        t,
+                        UNIFORM,
+                        self.let(f"load {'volatile ' if volatile else ''}{t}, {type_} {q}, align {min(size, 8)}"),
+                    )
+                )
             at += size
         return out
 
@@ -211,7 +225,9 @@ class AmdLowering(Lowering):
                 raw = self.as_int(v)
                 self.emit(f"store atomic {raw.type} {raw.text}, {type_} {q} {self._scope()}{ordering}, align {size}")
             else:
-                self.emit(f"store {'volatile ' if volatile else ''}{v.type} {v.text}, {type_} {q}, align {min(size, 8)}")
+                self.emit(
+                    f"store {'volatile ' if volatile else ''}{v.type} {v.text}, {type_} {q}, align {min(size, 8)}"
+                )
             at += size
 
     def _scope(self) -> str:
@@ -252,7 +268,9 @@ class AmdLowering(Lowering):
         self.declare(name, "i1 (ptr)")
         return Value("i1", UNIFORM, self.let(f"call i1 @{name}(ptr {flat})"))
 
-    def atomic(self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool) -> Value | None:
+    def atomic(
+        self, op: str, space: str, address: Value, operands: Sequence[Value], scope: str, sem: str, want: bool
+    ) -> Value | None:
         p, type_ = self.pointer(space, address)
         t = operands[0].type
         size = size_of(t)
@@ -264,7 +282,9 @@ class AmdLowering(Lowering):
                 f"cmpxchg {type_} {p}, {t} {operands[0].text}, {t} {operands[1].text} {sync}{sem} {failure}, align {size}"
             )
             return Value(t, UNIFORM, self.let(f"extractvalue {{ {t}, i1 }} {pair}, 0"))
-        return Value(t, UNIFORM, self.let(f"atomicrmw {op} {type_} {p}, {t} {operands[0].text} {sync}{sem}, align {size}"))
+        return Value(
+            t, UNIFORM, self.let(f"atomicrmw {op} {type_} {p}, {t} {operands[0].text} {sync}{sem}, align {size}")
+        )
 
     def fence(self, sem: str, scope: str) -> None:
         name = SCOPES[scope]
@@ -313,7 +333,8 @@ class AmdLowering(Lowering):
         byte = self.bin("shl", source, self.integer("i32", 2))
         raw = self.as_int(v)
         return self.bitcast(
-            Value("i32", UNIFORM, self.let(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {byte.text}, i32 {raw.text})")), v.type
+            Value("i32", UNIFORM, self.let(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {byte.text}, i32 {raw.text})")),
+            v.type,
         )
 
     def _each_lane(self, v: Value, k: int) -> Value:
@@ -323,7 +344,11 @@ class AmdLowering(Lowering):
             return self.permute(v, at)
         low = self.permute(self.trunc(v, "i32"), at)
         high = self.permute(self.trunc(self.bin("lshr", v, self.integer("i64", 32)), "i32"), at)
-        return self.bin("or", self.bin("shl", self.cast("zext", high, "i64"), self.integer("i64", 32)), self.cast("zext", low, "i64"))
+        return self.bin(
+            "or",
+            self.bin("shl", self.cast("zext", high, "i64"), self.integer("i64", 32)),
+            self.cast("zext", low, "i64"),
+        )
 
     def equal_lanes(self, v: Value) -> Value:
         result = self.integer("i32", 0)
@@ -339,7 +364,9 @@ class AmdLowering(Lowering):
         for k in range(32):
             inside = self.cmp("ne", self.bin("and", present, self.integer("i32", 1 << k)), self.integer("i32", 0))
             x = self.select(inside, self._each_lane(v, k), neutral)
-            total = self.bin(op, total, x) if op in ("add", "and", "or", "xor") else self.intrinsic(op, "i32", (total, x))
+            total = (
+                self.bin(op, total, x) if op in ("add", "and", "or", "xor") else self.intrinsic(op, "i32", (total, x))
+            )
         return total
 
     def barrier(self, id_: Value, threads: Value | None, op: str, predicate: Value | None) -> Value | None:

@@ -86,7 +86,9 @@ class AmdModule:
         symbol = f'@"{f.name}.{name}"' if own else f'@"{name}"'
         if symbol not in self.shared:
             if v.size and v.linkage != "extern":
-                self.shared[symbol] = f"{symbol} = internal addrspace(3) global [{v.size} x i8] poison, align {max(v.align, 1)}"
+                self.shared[symbol] = (
+                    f"{symbol} = internal addrspace(3) global [{v.size} x i8] poison, align {max(v.align, 1)}"
+                )
             else:
                 self.shared[symbol] = f"{symbol} = external addrspace(3) global [0 x i8], align {max(v.align, 16)}"
         return symbol
@@ -154,8 +156,8 @@ class AmdModule:
         lines += sorted(set(self.declarations.values()))
         lines += [
             "",
-            'attributes #1 = { convergent nounwind }',
-            '!llvm.module.flags = !{!0}',
+            "attributes #1 = { convergent nounwind }",
+            "!llvm.module.flags = !{!0}",
             '!0 = !{i32 1, !"amdhsa_code_object_version", i32 600}',
             "",
         ]
@@ -261,7 +263,9 @@ def target_machine(target: Target) -> Any:
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=target.chip, features=target.features, opt=2, reloc="pic")
+    return binding.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=target.chip, features=target.features, opt=2, reloc="pic"
+    )
 
 
 def optimise(ir: str, target: Target) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
-from fatload.elf.fatbin import FatbinError
+from fatload.elf import sections
+from fatload.elf.errors import FatbinError
 
 EM_CUDA = 190
-_PARAM_INFO = 0x17  # EIATTR_KPARAM_INFO
-_PARAM_BYTES = 0x19  # EIATTR_CBANK_PARAM_SIZE
+_ABI_CUDA13 = 0x41  # EI_OSABI; the SM number lies one byte further up in e_flags
+_ENTRY = 0x10  # st_other of kernels
+_FUNCTION, _OBJECT = 2, 1
+# Attributes of .nv.info
+_PARAM_INFO, _PARAM_BYTES, _REGISTERS = 0x17, 0x19, 0x2F
+_SIZED = 4  # the form of attributes that are followed by bytes
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,11 +30,30 @@ class SassKernel:
 
 
 @dataclass(slots=True, frozen=True)
+class SassVariable:
+    """A device variable: `space` is global or const."""
+
+    name: str
+    space: str
+    bytes: int
+
+
+@dataclass(slots=True, frozen=True)
 class Cubin:
-    """A cubin's architecture number and kernels."""
+    """A cubin's architecture number, kernels and device variables, by name."""
 
     sm: int
     kernels: tuple[SassKernel, ...]
+    variables: tuple[SassVariable, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class _Symbol:
+    name: str
+    kind: int
+    other: int
+    section: int
+    size: int
 
 
 def is_cubin(data: bytes) -> bool:
@@ -40,62 +61,82 @@ def is_cubin(data: bytes) -> bool:
     return len(data) >= 64 and data[:4] == b"\x7fELF" and struct.unpack_from("<H", data, 18)[0] == EM_CUDA
 
 
+def architecture(data: bytes) -> int:
+    """The SM number of a cubin, from its header alone. Raises FatbinError."""
+    if not is_cubin(data):
+        raise FatbinError("not a cubin")
+    flags = struct.unpack_from("<I", data, 48)[0]
+    return int(flags >> 8 & 0xFF if data[7] == _ABI_CUDA13 else flags & 0xFF)
+
+
 def read(data: bytes) -> Cubin:
     """Reads a cubin. Raises FatbinError."""
-    try:
-        elf = ELFFile(io.BytesIO(data))
-        flags = elf.header["e_flags"]
-        sm = flags >> 8 & 0xFF if data[7] == 0x41 else flags & 0xFF
-        sections = {s.name: s for s in elf.iter_sections()}
-        entries = _entries(elf)
-        kernels = []
-        for name, section in sections.items():
-            if not name.startswith(".text."):
-                continue
-            kernel = name[len(".text.") :]
-            info = sections.get(f".nv.info.{kernel}")
-            parameters, size = _parameters(info.data()) if info is not None else ([], 0)
-            if kernel not in entries:
-                continue
-            shared = sections.get(f".nv.shared.{kernel}")
-            kernels.append(
-                SassKernel(
-                    kernel,
-                    tuple(sorted(parameters)),
-                    size,
-                    section.header["sh_info"] >> 24,
-                    shared.header["sh_size"] if shared is not None else 0,
-                )
-            )
-        return Cubin(sm, tuple(sorted(kernels, key=lambda k: k.name)))
-    except (ELFError, struct.error, KeyError, ValueError, OSError, AttributeError, UnicodeDecodeError) as e:
-        raise FatbinError(f"damaged cubin: {e}") from None
+    sm = architecture(data)
+    elf = sections.read(data)
+    symbols = _symbols(elf)
+    table = elf.section(".nv.info")
+    registers = _registers(table.bytes) if table is not None else {}
+    by_name = {s.name: s for s in elf.sections}
+    entries = [(n, s) for n, s in enumerate(symbols) if s.kind == _FUNCTION and s.other & _ENTRY]
+    kernels = [_kernel(by_name, s, registers.get(n)) for n, s in entries]
+    variables = [
+        SassVariable(s.name, space, s.size)
+        for s in symbols
+        if s.kind == _OBJECT and 0 < s.section < len(elf.sections) and (space := _space(elf.sections[s.section].name))
+    ]
+    return Cubin(sm, tuple(sorted(kernels, key=lambda k: k.name)), tuple(sorted(variables, key=lambda v: v.name)))
 
 
-def _attributes(info: bytes) -> list[tuple[int, int, bytes]]:
-    found, at = [], 0
+def _kernel(by_name: dict[str, sections.Section], symbol: _Symbol, registers: int | None) -> SassKernel:
+    info = by_name.get(f".nv.info.{symbol.name}")
+    text = by_name.get(f".text.{symbol.name}")
+    shared = by_name.get(f".nv.shared.{symbol.name}")
+    parameters, size = _parameters(info.bytes) if info is not None else ([], 0)
+    if registers is None:  # before sm_80 the section header has the number
+        registers = text.info >> 24 if text is not None else 0
+    return SassKernel(symbol.name, tuple(sorted(parameters)), size, registers, shared.size if shared is not None else 0)
+
+
+def _space(section: str) -> str:
+    if section.startswith(".nv.global"):
+        return "global"
+    return "const" if section.startswith(".nv.constant3") else ""
+
+
+def _symbols(elf: sections.Elf) -> list[_Symbol]:
+    table, strings = elf.section(".symtab"), elf.section(".strtab")
+    if table is None or strings is None:
+        return []
+    data, names = table.bytes, strings.bytes
+    found = []
+    for at in range(0, len(data) - 23, 24):
+        name, kind, other, section, _, size = struct.unpack_from("<IBBHQQ", data, at)
+        end = names.find(b"\0", name)
+        text = names[name : end if end >= 0 else None].decode("utf-8", "replace")
+        found.append(_Symbol(text, kind & 15, other, section, size))
+    return found
+
+
+def _attributes(info: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """(attribute, its 16-bit value or size, bytes) of a .nv.info section."""
+    at = 0
     while at + 4 <= len(info):
         form, attribute, value = struct.unpack_from("<BBH", info, at)
         at += 4
         payload = b""
-        if form == 4:
+        if form == _SIZED:
             payload = info[at : at + value]
             at += -(-value // 4) * 4
-        found.append((attribute, value, payload))
-    return found
+        yield attribute, value, payload
 
 
-def _entries(elf: ELFFile) -> set[str]:
-    """Names of kernels: function symbols with STO_CUDA_ENTRY in st_other."""
-    table = elf.get_section_by_name(".symtab")
-    strings = elf.get_section_by_name(".strtab")
-    if table is None or strings is None:
-        return set()
-    data, names, found = table.data(), strings.data(), set()
-    for at in range(0, len(data) - 23, 24):
-        name, kind, other = struct.unpack_from("<IBB", data, at)
-        if kind & 15 == 2 and other & 0x10:
-            found.add(names[name : names.find(b"\0", name)].decode())
+def _registers(info: bytes) -> dict[int, int]:
+    """Registers by the index of the kernel's symbol."""
+    found = {}
+    for attribute, _, payload in _attributes(info):
+        if attribute == _REGISTERS and len(payload) >= 8:
+            symbol, count = struct.unpack_from("<II", payload)
+            found[symbol] = count
     return found
 
 

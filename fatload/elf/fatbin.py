@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fatload.elf.errors import FatbinError
+
 MAGIC = 0xBA55ED50
 WRAPPER_MAGIC = 0x466243B1
 HEADER = struct.Struct("<IHHQ")
@@ -16,21 +18,18 @@ KINDS = {PTX: "ptx", ELF: "sass", LTO: "lto"}
 FLAG_64BIT, FLAG_DEBUG, FLAG_LINUX = 0x1, 0x2, 0x10
 FLAG_LZ4, FLAG_ZSTD = 0x2000, 0x8000
 FLAG_ARCH, FLAG_FAMILY = 0x100000, 0x200000
-LARGEST_RAW = 1 << 32
-
-
-class FatbinError(Exception):
-    """What is wrong with a container: `offset` in bytes from its start."""
-
-    def __init__(self, message: str, offset: int = 0) -> None:
-        super().__init__(f"at byte {offset}: {message}" if offset else message)
-        self.offset = offset
+LARGEST_RAW = 1 << 30
+"""Bytes that an image may unpack to."""
+LARGEST_SM = 10000
+"""A PTX entry for a number from here on is damaged; it is never chosen."""
+_STEP = 1 << 20
+_LZ4_RATIO = 255  # the most that LZ4 can stretch a byte to
 
 
 @dataclass(slots=True, frozen=True)
 class Image:
-    """One entry of a container. `stored` are its bytes as they lie there (compressed or not), `raw_bytes` what they unpack to;
-    `version` is the PTX ISA or ELF version as (major, minor)."""
+    """One entry of a container. `stored` are its bytes as they lie there (compressed or not), `raw_bytes` what they
+    unpack to; `version` is the PTX ISA or ELF version as (major, minor)."""
 
     kind: str  # ptx, sass, lto
     sm: int
@@ -58,33 +57,51 @@ class Image:
             raise FatbinError("LTO IR cannot be unpacked")
         if self.compression == "none":
             return self.stored
-        if self.raw_bytes > LARGEST_RAW:
-            raise FatbinError(f"an image of {self.raw_bytes} bytes is too large")
-        return _decompress(self.compression, self.stored, self.raw_bytes)
+        return unpack(self.compression, self.stored, self.raw_bytes)
 
     def text(self) -> str:
         """PTX text without its trailing zeros. Raises FatbinError."""
         return self.raw().rstrip(b"\0").decode("utf-8", "replace")
 
 
-def _decompress(how: str, data: bytes, size: int) -> bytes:
-    if how == "zstd":
-        import zstandard
-
-        try:
-            out = zstandard.ZstdDecompressor().decompress(data, max_output_size=max(size, 1))
-        except zstandard.ZstdError as e:
-            raise FatbinError(f"damaged zstd data: {e}") from None
-    else:
-        import lz4.block
-
-        try:
-            out = lz4.block.decompress(data, uncompressed_size=size)
-        except (lz4.block.LZ4BlockError, ValueError, OverflowError, MemoryError) as e:
-            raise FatbinError(f"damaged LZ4 data: {e}") from None
+def unpack(how: str, data: bytes, size: int, limit: int = LARGEST_RAW) -> bytes:
+    """The `size` bytes that `data` (lz4: a raw block; zstd: a frame) unpacks to. Takes memory for what the data
+    really holds, at most `limit` bytes, whatever sizes headers claim. Raises FatbinError."""
+    if size > limit:
+        raise FatbinError(f"an image of {size} bytes is larger than {limit}")
+    out = _zstd(data, size) if how == "zstd" else _lz4(data, size)
     if len(out) != size:
-        raise FatbinError(f"{how} data of {len(out)} bytes where {size} are stated")
-    return bytes(out)
+        more = "more than " if len(out) > size else ""
+        raise FatbinError(f"{how} data of {more}{min(len(out), size)} bytes where {size} are stated")
+    return out
+
+
+def _zstd(data: bytes, size: int) -> bytes:
+    import zstandard
+
+    parts, left = [], size + 1  # one more tells data that is too long
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            while left > 0:
+                part = reader.read(min(left, _STEP))
+                if not part:
+                    break
+                parts.append(part)
+                left -= len(part)
+    except (zstandard.ZstdError, MemoryError) as e:
+        raise FatbinError(f"damaged zstd data: {e}") from None
+    return b"".join(parts)
+
+
+def _lz4(data: bytes, size: int) -> bytes:
+    import lz4.block
+
+    if size > _LZ4_RATIO * len(data):
+        raise FatbinError(f"{len(data)} bytes of LZ4 data cannot hold {size}")
+    try:
+        return bytes(lz4.block.decompress(data, uncompressed_size=size))
+    except (lz4.block.LZ4BlockError, ValueError, OverflowError, MemoryError) as e:
+        raise FatbinError(f"damaged LZ4 data: {e}") from None
 
 
 def read(data: bytes, start: int = 0) -> tuple[list[Image], int]:
@@ -127,7 +144,7 @@ def _entry(data: bytes, at: int, end: int, start: int) -> tuple[Image | None, in
         if kind == PTX:
             options = _block(data, at, head, text_at, text_size).rstrip(b"\0").decode("utf-8", "replace").strip()
     following = at + head + stored
-    following += -(following - start) % 8
+    following += -(head + stored) % 8
     if kind not in KINDS:
         return None, following
     if kind == PTX and not compressed:
@@ -142,10 +159,10 @@ def _block(data: bytes, entry: int, head: int, at: int, size: int) -> bytes:
 
 def write(images: Iterable[Image]) -> bytes:
     """A container of these images. What is stored compressed stays so."""
-    body = b""
+    body = bytearray()
     numbers = {v: k for k, v in KINDS.items()}
     for i in images:
-        blocks = b""
+        blocks = name = b""
         option_at = name_at = 0
         if i.options:
             option_at = ENTRY.size
@@ -154,18 +171,19 @@ def write(images: Iterable[Image]) -> bytes:
             blocks += bytes(-len(blocks) % 8)
         if i.name:
             name_at = ENTRY.size + len(blocks)
-            blocks += i.name.encode() + b"\0"
+            name = i.name.encode()
+            blocks += name + b"\0"
             blocks += bytes(-len(blocks) % 8)
         compressed = i.compression != "none"
         payload = i.stored if compressed or i.kind != "ptx" else i.stored + b"\0"
         padded = payload + bytes(-len(payload) % 8)
         head = ENTRY.size + len(blocks)
         body += ENTRY.pack(
-            numbers[i.kind], 0x0101, head, len(padded), len(i.stored) if compressed else 0, option_at, i.version[1], i.version[0],
-            i.sm, name_at, len(i.name), i.flags, 0, i.raw_bytes if compressed else 0,
+            numbers[i.kind], 0x0101, head, len(padded), len(i.stored) if compressed else 0, option_at,
+            i.version[1], i.version[0], i.sm, name_at, len(name), i.flags, 0, i.raw_bytes if compressed else 0,
         )  # fmt: skip
         body += blocks + padded
-    return HEADER.pack(MAGIC, 1, HEADER.size, len(body)) + body
+    return HEADER.pack(MAGIC, 1, HEADER.size, len(body)) + bytes(body)
 
 
 def ptx_image(text: str, sm: int, compression: str = "none", version: tuple[int, int] = (8, 0)) -> Image:
@@ -184,14 +202,14 @@ def ptx_image(text: str, sm: int, compression: str = "none", version: tuple[int,
 
 
 def choose(images: Iterable[Image], capability: int) -> Image | None:
-    """The PTX to translate for a compute capability (89 for 8.9): the newest it allows, else the oldest newer one; architecture-
-    specific PTX only when nothing else is there."""
+    """The PTX to translate for a compute capability (89 for 8.9): the newest it allows, else the oldest newer one;
+    architecture- specific PTX only when nothing else is there."""
 
     def rank(i: Image) -> int:
         base = 0 if i.flags & (FLAG_ARCH | FLAG_FAMILY) else 1_000_000
         return base + (100_000 + i.sm if i.sm <= capability else 50_000 - i.sm)
 
-    candidates = [i for i in images if i.kind == "ptx"]
+    candidates = [i for i in images if i.kind == "ptx" and i.sm < LARGEST_SM]
     return max(candidates, key=rank) if candidates else None
 
 

@@ -22,11 +22,12 @@ from .harness import run_ptx
 
 THREADS, CTA = 512, 256
 Cells = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True, frozen=True)
 class Form:
-    """One instruction form: kernel k(a, b, c, d, g) on 8-byte cells, `tolerance` "exact", a relative bound or "abs" and a bound."""
+    """One instruction form: kernel k(a, b, c, d, g) on 8-byte cells; `tolerance`: "exact", or a relative or "abs"olute bound."""
 
     id: str
     category: str
@@ -81,13 +82,14 @@ def as_float(bits: Cells, type_: str) -> npt.NDArray[np.float64] | None:
     return None
 
 
-def agrees(got: Cells, wanted: Cells, form: Form, type_: str) -> npt.NDArray[np.bool_]:
+def agrees(got: Cells, wanted: Cells, form: Form, type_: str) -> Flags:
     """Cell by cell: equal bits, two NaNs, or within the tolerance."""
     if type_.endswith("x2"):
         half, up = np.uint64(0xFFFF), np.uint64(16)
         low = agrees(got & half, wanted & half, form, type_[:-2])
-        return low & agrees(got >> up & half, wanted >> up & half, form, type_[:-2])
-    same = got == wanted
+        high = agrees(got >> up & half, wanted >> up & half, form, type_[:-2])
+        return np.logical_and(low, high)
+    same: Flags = got == wanted
     g, w = as_float(got, type_), as_float(wanted, type_)
     if g is None or w is None:
         return same
@@ -108,7 +110,7 @@ def difference(form: Form, level: int = 3) -> str:
     out, atomics = np.zeros(THREADS, np.uint64), np.zeros(64, np.uint64)
     got = run_ptx(form.ptx, "k", THREADS // CTA, CTA, [*form.inputs, out, atomics], level=level)[3]
     assert isinstance(got, np.ndarray)
-    ok = agrees(got, form.wanted, form, form.out)
+    ok = agrees(got.astype(np.uint64), form.wanted, form, form.out)
     if ok.all():
         return ""
     k = int(np.argmin(ok))

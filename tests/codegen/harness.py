@@ -1,6 +1,6 @@
-"""Runs kernels given as PTX text in this process, without the native parts: translated, loaded by LLVM's JIT, called once a warp.
+"""Runs kernels given as PTX text in this process, without the native parts.
 
-The warps of a CTA are threads; barriers, yields and traps are callbacks. Meant for tests of the code generator.
+The kernel is translated, loaded by LLVM's JIT and called once a warp. The warps of a CTA are threads; barriers, yields and traps are callbacks. Meant for tests of the code generator.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Program:
             self.data[r.offset : r.offset + r.bytes] = np.frombuffer(struct.pack("<Q", value)[: r.bytes], np.uint8)
 
     def run(self, grid: Triple, block: Triple, arguments: Sequence[Argument], dynamic_shared: int = 0) -> None:
-        """Runs the grid, one CTA after the other. Arrays are read and written in place; integers, floats and bytes are values."""
+        """Runs the grid, one CTA after the other. Arrays are used in place; integers, floats and bytes are values."""
         params = self._parameters(arguments)
         nctaid, ntid = _three(grid), _three(block)
         for z in range(nctaid[2]):
@@ -233,12 +233,12 @@ class Program:
             states.append(s)
         self._warps(cta, states)
 
-    def _warps(self, cta: _Cta, states: list[Array]) -> None:
+    def _warps(self, cta: _Cta, states: Sequence[Array]) -> None:
         def one(w: int) -> None:
             self.entry(states[w].ctypes.data)
             cta.finished(w)
 
-        if not self.unit.flags & {"barrier", "yield"} and "%trap" not in self.unit.flags and not self._may_stop():
+        if not self.unit.flags & {"barrier", "yield"} and not self._may_stop():
             for w in range(len(states)):
                 one(w)
             return
@@ -271,8 +271,10 @@ def run_ptx(
     level: int = 3,
     shape: str = "row",
 ) -> list[Argument]:
-    """Runs `kernel` of a PTX module on copies of `arrays` (numpy arrays are passed as pointers, other things as values) and answers the
-    arguments as the kernel left them. Raises what the translator raises, KernelTrap and Deadlock."""
+    """Runs `kernel` of a PTX module on copies of `arrays` and answers them as the kernel left them.
+
+    Numpy arrays are passed as pointers, other things as values. Raises what the translator raises, KernelTrap and Deadlock.
+    """
     copies: list[Argument] = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
     Program(text, kernel, level, shape).run(grid, block, copies, dynamic_shared)
     return copies
@@ -309,11 +311,14 @@ def _resolve(object_: bytes) -> None:
     """Makes the outside symbols of an object known to the JIT: libc, libm, libgcc."""
     import llvmlite.binding as llvm
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     if not _LIBRARIES:
         _LIBRARIES.extend(c.CDLL(name) for name in ("libc.so.6", "libm.so.6", "libgcc_s.so.1"))
     symbols = ELFFile(io.BytesIO(object_)).get_section_by_name(".symtab")
-    for s in symbols.iter_symbols() if symbols is not None else ():
+    if not isinstance(symbols, SymbolTableSection):
+        return
+    for s in symbols.iter_symbols():
         if s["st_shndx"] == "SHN_UNDEF" and s.name:
             for library in _LIBRARIES:
                 f = getattr(library, s.name, None)

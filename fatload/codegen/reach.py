@@ -87,33 +87,13 @@ def reach(module: Module, kernel: Function) -> Reach:
                 found.indirect = True
                 callees.add("*")
         if found.indirect and all_taken is None:
-            all_taken = address_taken(module)
+            all_taken = [n for n in module.address_taken if n in module.functions]
             for name in all_taken:
                 add(name)
     found.address_taken = all_taken or []
-    for name in edges.get("*", ()):  # never
-        add(name)
     found.recursive = _cyclic(edges, set(found.address_taken))
     _spread_exits(edges, found)
     return found
-
-
-def address_taken(module: Module) -> list[str]:
-    """Device functions whose address is taken anywhere in the module, in the module's order."""
-    taken: set[str] = set()
-    for v in module.variables.values():
-        taken.update(x.name for x in v.init or () if isinstance(x, Address))
-    for f in module.functions.values():
-        if f.body is None:
-            continue
-        for s in f.body.statements:
-            if isinstance(s, Instruction):
-                for n, o in enumerate(s.operands):
-                    if not (s.opcode == "call" and n < len(s.types) and s.types[n] == "function"):
-                        taken.update(names(o))
-        for targets in f.body.targets.values():
-            taken.update(targets)
-    return [name for name, f in module.functions.items() if name in taken and not f.entry]
 
 
 def _cyclic(edges: dict[str, set[str]], taken: set[str]) -> bool:

@@ -260,6 +260,7 @@ class Module:
     variables: dict[str, Variable]
     functions: dict[str, Function]
     aliases: dict[str, str] = field(default_factory=dict)
+    address_taken: tuple[str, ...] = ()  # device functions whose address is taken anywhere in the text, in its order
 
     @property
     def sm(self) -> int:

@@ -49,6 +49,7 @@ def read(text: str | bytes, lazy: bool = False) -> Module:
     s = scan(text)
     module = _empty(s)
     _declarations(s, module)
+    module.address_taken = _address_taken(s, module)
     for item in s.functions().values():
         _add(s, module, item, lazy)
     return module
@@ -65,6 +66,7 @@ def read_kernel(text: str | bytes, name: str) -> Module:
         raise PtxError(f"no kernel {name}", code=500)
     module = _empty(s)
     _declarations(s, module)
+    module.address_taken = _address_taken(s, module)
     work = [name]
     for v in module.variables.values():
         work += [x.name for x in v.init or () if isinstance(x, Address)]
@@ -83,12 +85,25 @@ def read_kernel(text: str | bytes, name: str) -> Module:
                 if i.opcode == "call" and not any(
                     isinstance(o, Sym) and t == "function" for o, t in zip(i.operands, i.types, strict=True)
                 ):
-                    work += [x for x, item in found.items() if item.kind == "func"]
+                    work += module.address_taken
         for targets in f.body.targets.values():
             work += targets
     order = {n: k for k, n in enumerate(found)}
     module.functions = dict(sorted(module.functions.items(), key=lambda x: order[x[0]]))
     return module
+
+
+_MOVED = re.compile(r"\bmov\.[bu](?:64|32)\s+[^,;]+,\s*([A-Za-z_$%][\w$]*)\s*;")
+
+
+def _address_taken(s: Scan, module: Module) -> tuple[str, ...]:
+    """Device functions that a `mov`, an initialiser or a list of call targets names, without reading bodies."""
+    found = s.functions()
+    names = {x.name for v in module.variables.values() for x in v.init or () if isinstance(x, Address)}
+    names |= {m[1] for m in _MOVED.finditer(s.text)}
+    for m in re.finditer(r"\.calltargets\s+([^;]*);", s.text):
+        names |= {x.strip() for x in m[1].split(",")}
+    return tuple(n for n, item in found.items() if item.kind == "func" and item.body is not None and n in names)
 
 
 def _symbols(o: Operand) -> Iterable[str]:

@@ -180,14 +180,19 @@ def _prmt_index(b: Lowering, mode: str | None, selector: Value, k: int) -> Value
             )
 
 
+def _place(b: Lowering, i: Instruction, n: int, type_: str) -> Value:
+    """A field's position or length: as hardware has it, mod 256 for 32-bit fields, all 32 bits of it for 64-bit ones."""
+    v = b.operand(i.operands[n], "i32")
+    if type_ == "i32":
+        return b.bin("and", v, b.integer("i32", 0xFF))
+    return b.extend(v, type_, False)
+
+
 def bfe(b: Lowering, i: Instruction) -> None:
-    """bfe: `c` bits of a from bit `b` (both mod 256), zero- or sign-extended; past the end the sign of the value's top bit."""
+    """bfe: `c` bits of a from bit `b`, zero- or sign-extended; past the end the sign of the value's top bit."""
     x = b.read(i, 1)
     bits = BITS[x.type]
-    byte = b.integer("i32", 0xFF)
-    position = b.bin("and", b.operand(i.operands[2], "i32"), byte)
-    length = b.bin("and", b.operand(i.operands[3], "i32"), byte)
-    wide = b.extend(position, x.type, False), b.extend(length, x.type, False)
+    wide = _place(b, i, 2, x.type), _place(b, i, 3, x.type)
     none = b.cmp("eq", wide[1], b.integer(x.type, 0))
     if not signed(i.attrs["type"]):
         shifted = b.clamp_shift("lshr", x, wide[0])
@@ -203,11 +208,9 @@ def bfe(b: Lowering, i: Instruction) -> None:
 
 
 def bfi(b: Lowering, i: Instruction) -> None:
-    """bfi: puts the low `d` bits of a into b at bit `c` (both mod 256)."""
+    """bfi: puts the low `d` bits of a into b at bit `c`."""
     x, y = b.read(i, 1), b.read(i, 2)
-    byte = b.integer("i32", 0xFF)
-    position = b.extend(b.bin("and", b.operand(i.operands[3], "i32"), byte), x.type, False)
-    length = b.extend(b.bin("and", b.operand(i.operands[4], "i32"), byte), x.type, False)
+    position, length = _place(b, i, 3, x.type), _place(b, i, 4, x.type)
     ones = b.integer(x.type, -1)
     field = b.bin("xor", b.clamp_shift("shl", ones, length), ones)
     mask = b.clamp_shift("shl", field, position)

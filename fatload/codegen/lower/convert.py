@@ -144,7 +144,7 @@ def _relu(b: Lowering, v: Value) -> Value:
 def _float_to_float(b: Lowering, i: Instruction, v: Value, d: str, a: str) -> None:
     rnd = i.attrs.get("rnd", "")
     v = _widened(b, v, a)
-    if i.attrs.get("ftz") and v.type == "float" and a == "f32":
+    if i.attrs.get("ftz") and a == "f32" and d not in _SMALL:  # to f16 hardware takes denormals as they are
         v = flush(b, v)
     if rnd in _ROUND:
         v = b.intrinsic(_ROUND[rnd], v.type, (v,))
@@ -190,8 +190,25 @@ def tf32(b: Lowering, i: Instruction) -> None:
     v = b.operand(i.operands[1], "float")
     if i.attrs.get("relu"):
         v = _relu(b, v)
+    if i.attrs["rnd"] == "rna":
+        b.write(i, 0, _tf32_away(b, v, bool(i.attrs.get("satfinite"))))
+        return
     q = narrow(b, v, TF32, i.attrs["rnd"], bool(i.attrs.get("satfinite")))
     b.write(i, 0, b.bin("shl", q, b.integer("i32", 13)))
+
+
+def _tf32_away(b: Lowering, v: Value, satfinite: bool) -> Value:
+    """Ties away from zero, by an addition to the bits. As recorded from hardware, NaN keeps its upper bits, and satfinite takes one
+    from every result with the top exponent: infinity becomes the largest number, NaN the NaN below."""
+    raw = b.bitcast(v, "i32")
+    top = b.integer("i32", 0x7F800000)
+    special = b.cmp("eq", b.bin("and", raw, top), top)
+    moved = b.select(special, raw, b.bin("add", raw, b.integer("i32", 0x1000)))
+    result = b.bin("and", moved, b.integer("i32", ~0x1FFF))
+    if not satfinite:
+        return result
+    over = b.cmp("eq", b.bin("and", result, top), top)
+    return b.select(over, b.bin("sub", result, b.integer("i32", 0x2000)), result)
 
 
 def fp8(b: Lowering, i: Instruction) -> None:

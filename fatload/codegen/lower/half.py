@@ -47,9 +47,10 @@ def rounded(b: Lowering, i: Instruction, v: Value, type_: str) -> Value:
         zero, one = b.real("float", 0), b.real("float", 0x3F800000)
         v = b.select(b.cmp("ogt", v, zero), v, zero)
         v = b.select(b.cmp("olt", v, one), v, one)
+    if i.attrs.get("ftz"):  # results below the least normal number before rounding count as denormal
+        tiny = b.cmp("olt", b.intrinsic("fabs", "float", (v,)), b.real("float", 0x38800000))
+        v = b.select(tiny, b.intrinsic("copysign", "float", (b.real("float", 0), v)), v)
     half = b.cast("fptrunc", v, "half")
-    if i.attrs.get("ftz"):
-        half = flush(b, half)
     bits = b.bitcast(half, "i16")
     return b.select(b.cmp("uno", v, v), b.integer("i16", NAN), bits)
 

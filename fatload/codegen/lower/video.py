@@ -125,21 +125,22 @@ def vmad(b: Lowering, i: Instruction) -> None:
     b.write(i, 0, b.cast("trunc", total, "i32"))
 
 
-def _parts(b: Lowering, o: Operand, type_: str, count: int) -> list[Value]:
-    """The parts of an operand as signed i32; a selector may reorder the parts of both sources."""
+def _parts(b: Lowering, i: Instruction, n: int, type_: str, count: int) -> list[Value]:
+    """The parts of operand `n` (1 or 2) as i32; its selector names parts of the pair (b, a), numbered from a's lowest."""
     bits = 32 // count
-    order = list(range(count))
-    if isinstance(o, Selected):
-        if len(o.selector) != count + 1:
-            raise b.unsupported(f"the selector .{o.selector}")
-        order = [int(c) for c in reversed(o.selector[1:])]
-        o = o.operand
-    if max(order) >= count:
-        raise b.unsupported("a selector that reaches into the other operand")
-    v = b.operand(o, "i32")
+    order = [(n - 1) * count + k for k in range(count)]
+    sources: list[Operand] = []
+    for o in i.operands[1:3]:
+        sources.append(o.operand if isinstance(o, Selected) else o)
+    selected = i.operands[n]
+    if isinstance(selected, Selected):
+        if len(selected.selector) != count + 1:
+            raise b.unsupported(f"the selector .{selected.selector}")
+        order = [int(c) for c in reversed(selected.selector[1:])]
     parts = []
     for k in order:
-        up = b.bin("shl", v, b.integer("i32", 32 - bits - k * bits))
+        v = b.operand(sources[k // count], "i32")
+        up = b.bin("shl", v, b.integer("i32", 32 - bits - k % count * bits))
         parts.append(b.bin("ashr" if signed(type_) else "lshr", up, b.integer("i32", 32 - bits)))
     return parts
 
@@ -154,8 +155,8 @@ def simd(b: Lowering, i: Instruction) -> None:
     bits = 32 // count
     name = i.opcode[:-1]
     d_type = i.attrs["dtype"]
-    xs = _parts(b, i.operands[1], i.attrs["atype"], count)
-    ys = _parts(b, i.operands[2], i.attrs["btype"], count)
+    xs = _parts(b, i, 1, i.attrs["atype"], count)
+    ys = _parts(b, i, 2, i.attrs["btype"], count)
     results = []
     for x, y in zip(xs, ys, strict=True):
         r = _operation(b, name, x, y)
@@ -168,8 +169,8 @@ def simd(b: Lowering, i: Instruction) -> None:
 def simd_set(b: Lowering, i: Instruction) -> None:
     """vset2, vset4."""
     count = _simd_width(i)
-    xs = _parts(b, i.operands[1], i.attrs["atype"], count)
-    ys = _parts(b, i.operands[2], i.attrs["btype"], count)
+    xs = _parts(b, i, 1, i.attrs["atype"], count)
+    ys = _parts(b, i, 2, i.attrs["btype"], count)
     results = [b.cast("zext", _compare(b, i.attrs["cmp"], x, y), "i32") for x, y in zip(xs, ys, strict=True)]
     _simd_finish(b, i, results, 32 // count)
 

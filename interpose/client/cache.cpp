@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -67,8 +68,15 @@ std::string absolute_path(std::string path) {
     path = std::string(here ? here : "") + "/" + path;
     std::free(here);
   }
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+  // The service names its socket by this text too, and Python's paths have no empty and no "." parts.
+  std::string out;
+  for (size_t at = 0; at < path.size();) {
+    size_t end = std::min(path.find('/', at), path.size());
+    std::string part = path.substr(at, end - at);
+    if (!part.empty() && part != ".") out += "/" + part;
+    at = end + 1;
+  }
+  return out.empty() ? "/" : out;
 }
 
 std::shared_ptr<const CacheFile> CacheFile::parse(std::string bytes, FileKind kind) {

@@ -27,7 +27,7 @@ class CacheFile {
 // FATLOAD_CACHE_DIR, else $XDG_CACHE_HOME/fatload, else ~/.cache/fatload; absolute and without a trailing slash.
 std::string cache_directory();
 
-// Relative to the current folder, without a trailing slash.
+// Made absolute by the current folder, as Python's Path writes it: without empty parts and "." (".." and links stay).
 std::string absolute_path(std::string path);
 
 // The path of a file: DIRECTORY/v1/ID[0:2]/ID.{manifest,object,images}.

@@ -42,7 +42,9 @@ def test_identities(harness: Harness) -> None:
         (None, "/x", "/h", "/x/fatload"),
         (None, "relative", "/h", "/h/.cache/fatload"),
         (None, None, "/h", "/h/.cache/fatload"),
-        ("", "", "/h/", "/h//.cache/fatload"),
+        ("", "", "/h/", "/h/.cache/fatload"),
+        ("/a//b/./c/../d/.", None, "/h", "/a/b/c/../d"),
+        ("/", None, "/h", "/"),
     ],
 )
 def test_directory(
@@ -64,6 +66,38 @@ def test_relative_directory(harness: Harness, monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FATLOAD_CACHE_DIR", "some/where")
     assert harness.text("t_cache_directory") == f"{os.getcwd()}/some/where"
+
+
+@pytest.mark.parametrize("setting", ["/a/b", "/a//b/", "/a/./b/../c", "relative/./x", "."])
+def test_python_and_cpp_agree(harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str) -> None:
+    """The same folder, the same socket, the same names of modules and objects."""
+    from fatload.cache import key, store
+    from fatload.service.protocol import socket_path
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FATLOAD_CACHE_DIR", setting)
+    folder = harness.text("t_cache_directory")
+    assert folder == str(store.default_directory())
+    service = ctypes.c_void_p(harness.lib.t_service(folder.encode()))
+    assert harness.text("t_socket_path", service) == str(socket_path(store.default_directory()))
+    image = key.StoredImage(1, 75, 0, "none", 5, b"bytes")
+    out = ctypes.create_string_buffer(65)
+    harness.lib.t_module_id(b"bytes", ctypes.c_size_t(5), out)
+    assert out.value.decode() == key.module_id([image])
+    harness.lib.t_object_id(b"m", b"k\xc3\xa4", b"x86-64-v4", b"any", out)
+    assert out.value.decode() == key.object_id("m", "kä", "x86-64-v4", "any")
+
+
+def test_files_of_the_store(harness: Harness, tmp_path: Path) -> None:
+    from fatload.cache.store import Store
+
+    keeper = Store(tmp_path / "store")
+    identity = "ab" * 32
+    keeper.write(identity, "object", "text\n", b"payload")
+    handle = harness.lib.t_read_cache(str(tmp_path / "store").encode(), identity.encode(), 2)
+    assert handle
+    harness.lib.t_close_cache(ctypes.c_void_p(handle))
+    assert not harness.lib.t_read_cache(str(tmp_path / "store").encode(), identity.encode(), 1)
 
 
 def parse(harness: Harness, data: bytes, kind: int) -> tuple[bytes, bytes] | None:

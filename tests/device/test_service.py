@@ -186,3 +186,52 @@ def test_interpreters(harness: Harness, tmp_path: Path, monkeypatch: pytest.Monk
     assert found(native) == str(generic)
     exact = executable(tmp_path / "venv/bin/python3.11")
     assert found(native) == str(exact)
+
+
+PTX = b"""
+.version 8.3
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<5>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd1, %rd1, %rd2;
+  add.s32 %r2, %r1, 100;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+"""
+
+
+def test_the_real_service(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first run translates; a second one needs no Python; errors in the text come back with code and log."""
+    monkeypatch.setenv("FATLOAD_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(FAKE.parents[2]))
+    client = Client(harness, str(harness.cache))
+    try:
+        for python in (sys.executable, "/bin/false"):
+            monkeypatch.setenv("FATLOAD_PYTHON", python)
+            fresh = Harness(harness.lib, harness.cache)
+            result, module, log = fresh.load(PTX, check=True)
+            assert result == 0, log
+            out = (ctypes.c_uint32 * 40)()
+            queue = fresh.queue()
+            for block in (40, (8, 5)):
+                assert fresh.launch(queue, module, 1, block, ctypes.addressof(out).to_bytes(8, "little")) == 0
+                assert fresh.synchronize(queue) == 0
+                width = block if isinstance(block, int) else block[0]
+                assert list(out)[:width] == [100 + i for i in range(width)]
+            if python == sys.executable:
+                result, _, log = fresh.load(PTX.replace(b"add.s32", b"add.s33"), check=True)
+                assert result == 218
+                assert "add.s33" in log
+                result, _, log = fresh.load(PTX.replace(b"8.3", b"99.0"), check=True)
+                assert result == 222, log
+                assert client.request(4)[0]
+    finally:
+        monkeypatch.setenv("FATLOAD_PYTHON", "/bin/false")
+        client.request(4)

@@ -122,21 +122,30 @@ def lg2(b: Lowering, i: Instruction) -> None:
     finish(b, i, log2(b, inputs(b, i, 1)[0]))
 
 
-_SIN = (2.7557319223985893e-06, -0.0001984126984126984, 0.008333333333333333, -0.16666666666666666, 1.0)
-_COS = (-2.755731922398589e-07, 2.48015873015873e-05, -0.001388888888888889, 0.041666666666666664, -0.5, 1.0)
+# sin(2 pi t) / t and cos(2 pi t) on [-1/8, 1/8] in powers of t^2, highest first: Taylor terms, relative error below 2^-27.
+_SIN = tuple((-1) ** k * (2 * math.pi) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in (5, 4, 3, 2, 1, 0))
+_COS = tuple((-1) ** k * (2 * math.pi) ** (2 * k) / math.factorial(2 * k) for k in (5, 4, 3, 2, 1, 0))
 
 
 def _sincos(b: Lowering, x: Value, shift: int) -> Value:
-    """sin(x + shift * pi/2): reduction in f64, good far beyond PTX's range of [-pi, pi]."""
-    d = b.cast("fpext", x, "double")
-    limit = _d(b, 1e9)
-    finite = b.cmp("olt", b.intrinsic("fabs", "double", (d,)), limit)
-    d = b.select(finite, d, _d(b, 0.0))
-    n = b.intrinsic("roundeven", "double", (b.bin("fmul", d, _d(b, 0.6366197723675814)),))
-    r = _fma(b, n, _d(b, -1.5707963267948966), d)
-    r = _fma(b, n, _d(b, -6.123233995736766e-17), r)
+    """sin(x + shift * pi/2). As in hardware the reduction is one product with 1 / (2 pi), rounded toward zero: what that loses for
+    large x is lost here too."""
+    turn = _f(b, 0.15915493667125702)
+    t = b.bin("fmul", x, turn)
+    bits = b.bitcast(t, "i32")
+    rest = _fma(b, x, turn, b.un("fneg", t))
+    sign = b.bin("xor", bits, b.bitcast(rest, "i32"))
+    over = b.bin("and", b.cmp("slt", sign, b.integer("i32", 0)), b.cmp("one", rest, _f(b, 0.0)))
+    t = b.bitcast(b.bin("sub", bits, b.cast("zext", over, "i32")), "float")
+    finite = b.cmp("olt", b.intrinsic("fabs", "float", (t,)), b.real("float", 0x7F800000))
+    t = b.select(finite, t, _f(b, 0.0))
+    zero = b.cmp("oeq", t, _f(b, 0.0))
+    # Quarters of a turn: n of them, and what is left in [-1/8, 1/8]; numbers past 2^24 are whole turns.
+    whole = b.intrinsic("roundeven", "float", (t,))
+    t = b.bin("fsub", t, whole)
+    n = b.intrinsic("roundeven", "float", (b.bin("fmul", t, _f(b, 4.0)),))
+    f = _fma(b, n, _f(b, -0.25), t)
     q = b.bin("add", b.cast("fptosi", n, "i32"), b.integer("i32", shift))
-    f = b.cast("fptrunc", r, "float")
     square = b.bin("fmul", f, f)
     sine = b.bin("fmul", horner(b, square, _SIN), f)
     cosine = horner(b, square, _COS)
@@ -144,9 +153,9 @@ def _sincos(b: Lowering, x: Value, shift: int) -> Value:
     value = b.select(odd, cosine, sine)
     negative = b.cmp("ne", b.bin("and", q, b.integer("i32", 2)), b.integer("i32", 0))
     value = b.select(negative, b.un("fneg", value), value)
-    # Larger arguments than hardware's own reduction makes sense of: 0 shifted; infinity and NaN give NaN.
-    bad = b.cmp("uno", b.bin("fsub", x, x), b.bin("fsub", x, x))
-    return b.select(bad, b.real("float", 0x7FFFFFFF), value)
+    if not shift:  # keeps the sign of zero
+        value = b.select(zero, b.intrinsic("copysign", "float", (_f(b, 0.0), x)), value)
+    return b.select(finite, value, b.real("float", 0x7FFFFFFF))
 
 
 def sin(b: Lowering, i: Instruction) -> None:

@@ -47,8 +47,9 @@ def rounded(b: Lowering, i: Instruction, v: Value, type_: str) -> Value:
         zero, one = b.real("float", 0), b.real("float", 0x3F800000)
         v = b.select(b.cmp("ogt", v, zero), v, zero)
         v = b.select(b.cmp("olt", v, one), v, one)
-    if i.attrs.get("ftz"):  # results below the least normal number before rounding count as denormal
-        tiny = b.cmp("olt", b.intrinsic("fabs", "float", (v,)), b.real("float", 0x38800000))
+    if i.attrs.get("ftz"):
+        # Tininess is detected after rounding to 11 bits with any exponent: below 2^-14 * (1 - 2^-12).
+        tiny = b.cmp("olt", b.intrinsic("fabs", "float", (v,)), b.real("float", 0x387FF000))
         v = b.select(tiny, b.intrinsic("copysign", "float", (b.real("float", 0), v)), v)
     half = b.cast("fptrunc", v, "half")
     bits = b.bitcast(half, "i16")
@@ -170,7 +171,9 @@ def max(b: Lowering, i: Instruction) -> None:
     _extreme(b, i, False)
 
 
-def _approximate(b: Lowering, i: Instruction, f: Callable[[Lowering, Value], Value]) -> None:
+def _approximate(
+    b: Lowering, i: Instruction, f: Callable[[Lowering, Value], Value], finish: Callable[[Lowering, Value], Value]
+) -> None:
     type_ = i.attrs["type"]
 
     def one(v: list[Value]) -> Value:
@@ -182,19 +185,31 @@ def _approximate(b: Lowering, i: Instruction, f: Callable[[Lowering, Value], Val
             result = flush(b, result)
         if is_bf16(type_):
             return b.trunc(narrow(b, result, BF16, "rn"), "i16")
-        return b.bitcast(b.cast("fptrunc", result, "half"), "i16")
+        return finish(b, result)
 
     elements(b, i, 1, one)
 
 
+def _nearest(b: Lowering, v: Value) -> Value:
+    return b.bitcast(b.cast("fptrunc", v, "half"), "i16")
+
+
+def _cut(b: Lowering, v: Value) -> Value:
+    """A positive f32 as f16, rounded toward zero up to the largest number, as ex2 does it."""
+    half = b.cast("fptrunc", v, "half")
+    above = b.cmp("ogt", b.cast("fpext", half, "float"), v)
+    above = b.bin("and", above, b.cmp("olt", v, b.real("float", 0x47800000)))
+    return b.bin("sub", b.bitcast(half, "i16"), b.cast("zext", above, "i16"))
+
+
 def ex2(b: Lowering, i: Instruction) -> None:
     """ex2.approx."""
-    _approximate(b, i, approx.exp2)
+    _approximate(b, i, approx.exp2, _cut)
 
 
 def tanh(b: Lowering, i: Instruction) -> None:
     """tanh.approx."""
-    _approximate(b, i, approx.tanh_value)
+    _approximate(b, i, approx.tanh_value, _nearest)
 
 
 def _compared(b: Lowering, i: Instruction, type_: str) -> list[Value]:

@@ -15,10 +15,10 @@
   } while (0)
 
 // Launch errors, then those of execution.
-#define LAUNCHED()                   \
-  do {                               \
-    CUDA(cudaGetLastError());        \
-    CUDA(cudaDeviceSynchronize());   \
+#define LAUNCHED()                 \
+  do {                             \
+    CUDA(cudaGetLastError());      \
+    CUDA(cudaDeviceSynchronize()); \
   } while (0)
 
 inline int argument(int argc, char** argv, int index, int otherwise) {

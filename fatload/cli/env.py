@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -21,10 +22,8 @@ def library_directory() -> Path:
     link = native / "libcuda.so"
     if not link.exists():
         # Wheels hold no links. Where the installation cannot be written to, programs that ask for libcuda.so.1 work all the same.
-        try:
+        with contextlib.suppress(OSError):
             link.symlink_to("libcuda.so.1")
-        except OSError:
-            pass
     return native
 
 

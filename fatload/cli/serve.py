@@ -27,7 +27,8 @@ def serve(jobs: int | None, idle: float, stop: bool) -> None:
     Run it by hand to see what it does, or to keep it warm.
     """
     from fatload.cache.store import default_directory
-    from fatload.service.server import ServeError, serve as run
+    from fatload.service.server import ServeError
+    from fatload.service.server import serve as run
 
     cache: Path = default_directory()
     if stop:

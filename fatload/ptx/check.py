@@ -151,7 +151,7 @@ def _operand_scalar(i: Instruction, o: Operand, type_: str, registers: dict[str,
     wide_enough = size >= want if i.opcode in _RELAXED or want == 1 else size == want
     if not wide_enough:
         raise PtxError(f"{i.name}: {reg.name} is of type .{have}, .{type_} is needed", i.line, 0, reg.name)
-    if have in _FLOATS and type_[0] in "us" or (have[0] in "us" and type_ in _FLOATS):
+    if (have in _FLOATS and type_[0] in "us") or (have[0] in "us" and type_ in _FLOATS):
         if i.opcode in ("ld", "st", "ldu", "mov", "selp", "slct", "shfl") and size >= want:
             return
         raise PtxError(f"{i.name}: {reg.name} is of type .{have}, .{type_} is needed", i.line, 0, reg.name)

@@ -317,7 +317,7 @@ def _values(t: Tokens, v: Variable, dims: tuple[int, ...]) -> list[int | Address
     inner = dims[1:]
     while not t.take("}"):
         part = _values(t, v, inner) if t.peek() == "{" else [_element(t, v)]
-        if inner and len(part) > 1 or (inner and t.items[t.at - 1] == "}"):
+        if (inner and len(part) > 1) or (inner and t.items[t.at - 1] == "}"):
             part += [0] * (_product(inner) - len(part))
         values += part
         if not t.take(","):

@@ -1,21 +1,21 @@
-// Types, constants and structures of the CUDA driver API that this library deals with. Values and layouts are the API's;
-// tests/driver/test_header.py compares them with cuda.h where there is one.
+// Types, constants and structures of the CUDA driver API that this library deals with. Values and layouts are the
+// API's; tests/driver/test_header.py compares them with cuda.h where there is one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
-using CUcontext = struct CUctx_st *;
-using CUmodule = struct CUmod_st *;
-using CUfunction = struct CUfunc_st *;
-using CUkernel = struct CUkern_st *;
-using CUlibrary = struct CUlib_st *;
-using CUstream = struct CUstream_st *;
-using CUevent = struct CUevent_st *;
-using CUarray = struct CUarray_st *;
-using CUmemoryPool = struct CUmemPoolHandle_st *;
-using CUhostFn = void (*)(void *);
+using CUcontext = struct CUctx_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+using CUkernel = struct CUkern_st*;
+using CUlibrary = struct CUlib_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUarray = struct CUarray_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUhostFn = void (*)(void*);
 using CUoccupancyB2DSize = size_t (*)(int block_size);
 
 struct CUuuid {
@@ -50,7 +50,7 @@ enum CUresult : int {
   CUDA_ERROR_UNKNOWN = 999,
 };
 
-using CUstreamCallback = void (*)(CUstream, CUresult, void *);
+using CUstreamCallback = void (*)(CUstream, CUresult, void*);
 
 // Functions' attributes.
 enum CUfunction_attribute : int {
@@ -130,20 +130,20 @@ struct CUlaunchConfig {
   unsigned blockDimX, blockDimY, blockDimZ;
   unsigned sharedMemBytes;
   CUstream hStream;
-  CUlaunchAttribute *attrs;
+  CUlaunchAttribute* attrs;
   unsigned numAttrs;
 };
 
 struct CUDA_MEMCPY2D {
   size_t srcXInBytes, srcY;
   CUmemorytype srcMemoryType;
-  const void *srcHost;
+  const void* srcHost;
   CUdeviceptr srcDevice;
   CUarray srcArray;
   size_t srcPitch;
   size_t dstXInBytes, dstY;
   CUmemorytype dstMemoryType;
-  void *dstHost;
+  void* dstHost;
   CUdeviceptr dstDevice;
   CUarray dstArray;
   size_t dstPitch;
@@ -153,17 +153,17 @@ struct CUDA_MEMCPY2D {
 struct CUDA_MEMCPY3D {
   size_t srcXInBytes, srcY, srcZ, srcLOD;
   CUmemorytype srcMemoryType;
-  const void *srcHost;
+  const void* srcHost;
   CUdeviceptr srcDevice;
   CUarray srcArray;
-  void *reserved0;
+  void* reserved0;
   size_t srcPitch, srcHeight;
   size_t dstXInBytes, dstY, dstZ, dstLOD;
   CUmemorytype dstMemoryType;
-  void *dstHost;
+  void* dstHost;
   CUdeviceptr dstDevice;
   CUarray dstArray;
-  void *reserved1;
+  void* reserved1;
   size_t dstPitch, dstHeight;
   size_t WidthInBytes, Height, Depth;
 };
@@ -171,14 +171,14 @@ struct CUDA_MEMCPY3D {
 struct CUDA_MEMCPY3D_PEER {
   size_t srcXInBytes, srcY, srcZ, srcLOD;
   CUmemorytype srcMemoryType;
-  const void *srcHost;
+  const void* srcHost;
   CUdeviceptr srcDevice;
   CUarray srcArray;
   CUcontext srcContext;
   size_t srcPitch, srcHeight;
   size_t dstXInBytes, dstY, dstZ, dstLOD;
   CUmemorytype dstMemoryType;
-  void *dstHost;
+  void* dstHost;
   CUdeviceptr dstDevice;
   CUarray dstArray;
   CUcontext dstContext;

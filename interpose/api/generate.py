@@ -56,7 +56,9 @@ def exports(sources: Path) -> str:
         else:
             lines.append(f'FATLOAD_EXPORT int {name}() {{ return fatload::unsupported("{name}"); }}')
         real = "true" if name in done or plain in done else "false"
-        table.append(f'    {{"{name}", "{base}", {version}, fatload::Export::{kind}, {real}, reinterpret_cast<void*>({name})}},')
+        table.append(
+            f'    {{"{name}", "{base}", {version}, fatload::Export::{kind}, {real}, reinterpret_cast<void*>({name})}},'
+        )
     lines += ["}", "", "namespace fatload {", "const Export kExports[] = {", *table, "};"]
     lines += [f"const size_t kExportCount = {len(table)};", "}  // namespace fatload", ""]
     return "\n".join(lines)

@@ -7,9 +7,9 @@ using namespace fatload;
 
 namespace fatload {
 
-CUctx_st *make_context(int device, unsigned flags, bool primary) {
-  auto *context = new CUctx_st{};
-  State &state = State::get();
+CUctx_st* make_context(int device, unsigned flags, bool primary) {
+  auto* context = new CUctx_st{};
+  State& state = State::get();
   context->magic = kContextMagic;
   context->device = device;
   context->id = state.next_id++;
@@ -45,8 +45,8 @@ CUresult synchronize_context(CUcontext context) {
   return sticky != CUDA_SUCCESS ? sticky : result;
 }
 
-void empty_context(CUctx_st &context) {
-  State &state = State::get();
+void empty_context(CUctx_st& context) {
+  State& state = State::get();
   synchronize_context(&context);
   std::vector<LocalEntry> local;
   std::vector<CUstream> streams;
@@ -60,13 +60,13 @@ void empty_context(CUctx_st &context) {
     context.streams.clear();
     context.modules.clear();
   }
-  for (const LocalEntry &e : local)
+  for (const LocalEntry& e : local)
     if (e.destructor) e.destructor(&context, e.key, e.value);
   for (CUstream s : streams)
     if (state.remove_handle(s)) delete s;
   for (CUmodule m : modules)
     if (state.remove_handle(m)) {
-      for (auto &f : m->functions) state.remove_handle(f.get());
+      for (auto& f : m->functions) state.remove_handle(f.get());
       delete m;
     }
   std::vector<Allocation> memory;
@@ -81,16 +81,16 @@ void empty_context(CUctx_st &context) {
       }
     }
   }
-  for (const Allocation &a : memory)
-    if (a.kind != Allocation::Registered) state.device->release(reinterpret_cast<void *>(a.start));
+  for (const Allocation& a : memory)
+    if (a.kind != Allocation::Registered) state.device->release(reinterpret_cast<void*>(a.start));
 }
 
 }  // namespace fatload
 
 namespace {
 
-CUresult create(CUcontext *out, unsigned flags, CUdevice device) {
-  State &state = State::get();
+CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
+  State& state = State::get();
   if (!out) return CUDA_ERROR_INVALID_VALUE;
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
   if (flags & ~0x7fu) return CUDA_ERROR_INVALID_VALUE;
@@ -98,7 +98,7 @@ CUresult create(CUcontext *out, unsigned flags, CUdevice device) {
     state.lost = error;
     return error;
   }
-  CUctx_st *context = make_context(device, flags, false);
+  CUctx_st* context = make_context(device, flags, false);
   if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
   context_stack().items.push_back(context);
   *out = context;
@@ -109,7 +109,7 @@ CUresult destroy(CUcontext context) {
   if (!is_context(context) || context->primary) return CUDA_ERROR_INVALID_CONTEXT;
   empty_context(*context);
   State::get().remove_handle(context);
-  auto &items = context_stack().items;
+  auto& items = context_stack().items;
   if (!items.empty() && items.back() == context) items.pop_back();
   // The object itself stays: other threads may still hold it, and must find out that it is gone.
   return CUDA_SUCCESS;
@@ -117,21 +117,21 @@ CUresult destroy(CUcontext context) {
 
 }  // namespace
 
-API CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice device) {
+API CUresult cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice device) {
   Call call("cuCtxCreate", Call::Init);
   if (!call) return call.result();
   return create(out, flags, device);
 }
-API_SAME(cuCtxCreate, cuCtxCreate_v2, (CUcontext *out, unsigned flags, CUdevice device), (out, flags, device))
+API_SAME(cuCtxCreate, cuCtxCreate_v2, (CUcontext * out, unsigned flags, CUdevice device), (out, flags, device))
 
-API CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned flags, CUdevice device) {
+API CUresult cuCtxCreate_v3(CUcontext* out, void* affinity, int count, unsigned flags, CUdevice device) {
   Call call("cuCtxCreate_v3", Call::Init);
   if (!call) return call.result();
   if (affinity && count > 0) return refuse("cuCtxCreate with execution affinity");
   return create(out, flags, device);
 }
 
-API CUresult cuCtxCreate_v4(CUcontext *out, void *parameters, unsigned flags, CUdevice device) {
+API CUresult cuCtxCreate_v4(CUcontext* out, void* parameters, unsigned flags, CUdevice device) {
   Call call("cuCtxCreate_v4", Call::Init);
   if (!call) return call.result();
   if (parameters) return refuse("cuCtxCreate with parameters");
@@ -154,10 +154,10 @@ API CUresult cuCtxPushCurrent_v2(CUcontext context) {
 }
 API_SAME(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context), (context))
 
-API CUresult cuCtxPopCurrent_v2(CUcontext *out) {
+API CUresult cuCtxPopCurrent_v2(CUcontext* out) {
   Call call("cuCtxPopCurrent", Call::Init);
   if (!call) return call.result();
-  auto &items = context_stack().items;
+  auto& items = context_stack().items;
   if (items.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   if (out) *out = items.back();
   items.pop_back();
@@ -168,7 +168,7 @@ API_SAME(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * out), (out))
 API CUresult cuCtxSetCurrent(CUcontext context) {
   Call call("cuCtxSetCurrent", Call::Init);
   if (!call) return call.result();
-  auto &items = context_stack().items;
+  auto& items = context_stack().items;
   if (!context) {
     if (!items.empty()) items.pop_back();
     return CUDA_SUCCESS;
@@ -180,7 +180,7 @@ API CUresult cuCtxSetCurrent(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetCurrent(CUcontext *out) {
+API CUresult cuCtxGetCurrent(CUcontext* out) {
   Call call("cuCtxGetCurrent", Call::Init);
   if (!call) return call.result();
   if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -188,7 +188,7 @@ API CUresult cuCtxGetCurrent(CUcontext *out) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetDevice(CUdevice *device) {
+API CUresult cuCtxGetDevice(CUdevice* device) {
   Call call("cuCtxGetDevice", Call::Context);
   if (!call) return call.result();
   if (!device) return CUDA_ERROR_INVALID_VALUE;
@@ -196,7 +196,7 @@ API CUresult cuCtxGetDevice(CUdevice *device) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context) {
+API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   if (!context) return cuCtxGetDevice(device);
   Call call("cuCtxGetDevice_v2", Call::Init);
   if (!call) return call.result();
@@ -220,7 +220,7 @@ API CUresult cuCtxSynchronize_v2(CUcontext context) {
   return synchronize_context(context);
 }
 
-API CUresult cuCtxGetFlags(unsigned *flags) {
+API CUresult cuCtxGetFlags(unsigned* flags) {
   Call call("cuCtxGetFlags", Call::Context);
   if (!call) return call.result();
   if (!flags) return CUDA_ERROR_INVALID_VALUE;
@@ -235,7 +235,7 @@ API CUresult cuCtxSetFlags(unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
+API CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   Call call("cuCtxGetId", Call::Init);
   if (!call) return call.result();
   if (!id) return CUDA_ERROR_INVALID_VALUE;
@@ -245,7 +245,7 @@ API CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) {
+API CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   Call call("cuCtxGetApiVersion", Call::Init);
   if (!call) return call.result();
   if (!version) return CUDA_ERROR_INVALID_VALUE;
@@ -254,7 +254,7 @@ API CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetLimit(size_t *value, int limit) {
+API CUresult cuCtxGetLimit(size_t* value, int limit) {
   Call call("cuCtxGetLimit", Call::Context);
   if (!call) return call.result();
   if (!value) return CUDA_ERROR_INVALID_VALUE;
@@ -275,7 +275,7 @@ API CUresult cuCtxSetLimit(int limit, size_t value) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetCacheConfig(int *config) {
+API CUresult cuCtxGetCacheConfig(int* config) {
   Call call("cuCtxGetCacheConfig", Call::Context);
   if (!call) return call.result();
   if (!config) return CUDA_ERROR_INVALID_VALUE;
@@ -291,7 +291,7 @@ API CUresult cuCtxSetCacheConfig(int config) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetSharedMemConfig(int *config) {
+API CUresult cuCtxGetSharedMemConfig(int* config) {
   Call call("cuCtxGetSharedMemConfig", Call::Context);
   if (!call) return call.result();
   if (!config) return CUDA_ERROR_INVALID_VALUE;
@@ -307,7 +307,7 @@ API CUresult cuCtxSetSharedMemConfig(int config) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   Call call("cuCtxGetStreamPriorityRange", Call::Context);
   if (!call) return call.result();
   if (least) *least = 0;
@@ -329,12 +329,12 @@ API CUresult cuCtxResetPersistingL2Cache() { return Call("cuCtxResetPersistingL2
 
 // -- the primary context
 
-API CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device) {
+API CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
   Call call("cuDevicePrimaryCtxRetain", Call::Init);
   if (!call) return call.result();
   if (!out) return CUDA_ERROR_INVALID_VALUE;
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  CUctx_st *primary = State::get().primary;
+  CUctx_st* primary = State::get().primary;
   primary->references++;
   primary->active = true;
   *out = primary;
@@ -345,7 +345,7 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   Call call("cuDevicePrimaryCtxRelease", Call::Init);
   if (!call) return call.result();
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  CUctx_st *primary = State::get().primary;
+  CUctx_st* primary = State::get().primary;
   int before = primary->references;
   do {
     if (before == 0) return CUDA_ERROR_INVALID_CONTEXT;
@@ -368,7 +368,7 @@ API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
 }
 API_SAME(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, (CUdevice device), (device))
 
-API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) {
+API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   Call call("cuDevicePrimaryCtxGetState", Call::Init);
   if (!call) return call.result();
   if (!flags || !active) return CUDA_ERROR_INVALID_VALUE;

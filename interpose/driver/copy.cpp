@@ -10,8 +10,8 @@ namespace {
 enum Side { HostSide, DeviceSide, AnySide };
 
 // Whether `bytes` at `address` may be used as this side of a copy; `pinned`: the copy may go on after the call returns.
-bool valid(uintptr_t address, size_t bytes, Side side, bool *pinned) {
-  State &state = State::get();
+bool valid(uintptr_t address, size_t bytes, Side side, bool* pinned) {
+  State& state = State::get();
   Allocation a;
   if (state.find_allocation(address, &a)) {
     *pinned = true;
@@ -29,7 +29,7 @@ CUresult finish(CUstream stream, bool wait) {
   return sticky != CUDA_SUCCESS ? sticky : result;
 }
 
-CUresult copy(const char *name, uintptr_t to, Side to_side, uintptr_t from, Side from_side, size_t bytes, bool async,
+CUresult copy(const char* name, uintptr_t to, Side to_side, uintptr_t from, Side from_side, size_t bytes, bool async,
               CUstream handle) {
   Call call(name, Call::Healthy);
   if (!call) return call.result();
@@ -40,27 +40,28 @@ CUresult copy(const char *name, uintptr_t to, Side to_side, uintptr_t from, Side
   if (!valid(to, bytes, to_side, &to_pinned) || !valid(from, bytes, from_side, &from_pinned))
     return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
-  CUresult error = stream->queue->copy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
+  CUresult error = stream->queue->copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return error != CUDA_SUCCESS ? error : finish(stream, !async || !to_pinned || !from_pinned);
 }
 
-uintptr_t host(const void *p) { return reinterpret_cast<uintptr_t>(p); }
+uintptr_t host(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
-CUresult fill(const char *name, CUdeviceptr to, size_t pitch, uint32_t value, unsigned element, size_t width, size_t height,
-              bool async, CUstream handle) {
+CUresult fill(const char* name, CUdeviceptr to, size_t pitch, uint32_t value, unsigned element, size_t width,
+              size_t height, bool async, CUstream handle) {
   Call call(name, Call::Healthy);
   if (!call) return call.result();
   CUstream stream;
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (width == 0 || height == 0) return CUDA_SUCCESS;
-  if (to % element || width > SIZE_MAX / element || (height > 1 && pitch < width * element)) return CUDA_ERROR_INVALID_VALUE;
+  if (to % element || width > SIZE_MAX / element || (height > 1 && pitch < width * element))
+    return CUDA_ERROR_INVALID_VALUE;
   size_t row = width * element;
   if (height > 1 && (height - 1) > (SIZE_MAX - row) / pitch) return CUDA_ERROR_INVALID_VALUE;
   size_t all = (height - 1) * (height > 1 ? pitch : 0) + row;
   bool pinned;
   if (!valid(to, all, DeviceSide, &pinned)) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
-  CUresult error = stream->queue->fill(reinterpret_cast<void *>(to), pitch, value, element, width, height);
+  CUresult error = stream->queue->fill(reinterpret_cast<void*>(to), pitch, value, element, width, height);
   return error != CUDA_SUCCESS ? error : finish(stream, !async);
 }
 
@@ -72,14 +73,22 @@ struct Place {
 };
 
 // Resolves a side; false when it is an array (not supported) or the type is none.
-CUresult resolve(CUmemorytype type, const void *host_pointer, CUdeviceptr device_pointer, size_t x, size_t y, size_t z,
-                 size_t pitch, size_t height, size_t width, size_t rows, Place *out) {
+CUresult resolve(CUmemorytype type, const void* host_pointer, CUdeviceptr device_pointer, size_t x, size_t y, size_t z,
+                 size_t pitch, size_t height, size_t width, size_t rows, Place* out) {
   switch (type) {
-    case CU_MEMORYTYPE_HOST: *out = {host(host_pointer), HostSide, 0, 0}; break;
-    case CU_MEMORYTYPE_DEVICE: *out = {static_cast<uintptr_t>(device_pointer), DeviceSide, 0, 0}; break;
-    case CU_MEMORYTYPE_UNIFIED: *out = {static_cast<uintptr_t>(device_pointer), AnySide, 0, 0}; break;
-    case CU_MEMORYTYPE_ARRAY: return refuse("copying to or from CUDA arrays");
-    default: return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEMORYTYPE_HOST:
+      *out = {host(host_pointer), HostSide, 0, 0};
+      break;
+    case CU_MEMORYTYPE_DEVICE:
+      *out = {static_cast<uintptr_t>(device_pointer), DeviceSide, 0, 0};
+      break;
+    case CU_MEMORYTYPE_UNIFIED:
+      *out = {static_cast<uintptr_t>(device_pointer), AnySide, 0, 0};
+      break;
+    case CU_MEMORYTYPE_ARRAY:
+      return refuse("copying to or from CUDA arrays");
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
   }
   out->pitch = pitch ? pitch : x + width;
   if (out->pitch < x + width && rows > 1) return CUDA_ERROR_INVALID_VALUE;
@@ -88,7 +97,7 @@ CUresult resolve(CUmemorytype type, const void *host_pointer, CUdeviceptr device
   return CUDA_SUCCESS;
 }
 
-CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, bool async, CUstream handle) {
+CUresult copy_3d(const char* name, const CUDA_MEMCPY3D* c, bool async, CUstream handle) {
   Call call(name, Call::Healthy);
   if (!call) return call.result();
   CUstream stream;
@@ -96,25 +105,26 @@ CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, bool async, CUstream 
   if (!c) return CUDA_ERROR_INVALID_VALUE;
   if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CUDA_SUCCESS;
   Place from, to;
-  if (CUresult error = resolve(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch,
-                               c->srcHeight, c->WidthInBytes, c->Height, &from);
+  if (CUresult error = resolve(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ,
+                               c->srcPitch, c->srcHeight, c->WidthInBytes, c->Height, &from);
       error != CUDA_SUCCESS)
     return error;
-  if (CUresult error = resolve(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch,
-                               c->dstHeight, c->WidthInBytes, c->Height, &to);
+  if (CUresult error = resolve(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ,
+                               c->dstPitch, c->dstHeight, c->WidthInBytes, c->Height, &to);
       error != CUDA_SUCCESS)
     return error;
-  auto extent = [c](const Place &p) { return (c->Depth - 1) * p.slice + (c->Height - 1) * p.pitch + c->WidthInBytes; };
+  auto extent = [c](const Place& p) { return (c->Depth - 1) * p.slice + (c->Height - 1) * p.pitch + c->WidthInBytes; };
   bool from_pinned, to_pinned;
   if (!valid(from.base, extent(from), from.side, &from_pinned) || !valid(to.base, extent(to), to.side, &to_pinned))
     return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
-  CUresult error = stream->queue->copy_3d({reinterpret_cast<uint8_t *>(to.base), reinterpret_cast<const uint8_t *>(from.base),
-                                           to.pitch, from.pitch, to.slice, from.slice, c->WidthInBytes, c->Height, c->Depth});
+  CUresult error =
+      stream->queue->copy_3d({reinterpret_cast<uint8_t*>(to.base), reinterpret_cast<const uint8_t*>(from.base),
+                              to.pitch, from.pitch, to.slice, from.slice, c->WidthInBytes, c->Height, c->Depth});
   return error != CUDA_SUCCESS ? error : finish(stream, !async || !from_pinned || !to_pinned);
 }
 
-CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, bool async, CUstream handle) {
+CUresult copy_2d(const char* name, const CUDA_MEMCPY2D* c, bool async, CUstream handle) {
   if (!c) return copy_3d(name, nullptr, async, handle);
   CUDA_MEMCPY3D d{};
   d.srcXInBytes = c->srcXInBytes;
@@ -137,10 +147,10 @@ CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, bool async, CUstream 
   return copy_3d(name, &d, async, handle);
 }
 
-CUresult copy_3d_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, bool async, CUstream handle) {
+CUresult copy_3d_peer(const char* name, const CUDA_MEMCPY3D_PEER* c, bool async, CUstream handle) {
   // The two structures differ only where one has a context: with one device there is nothing to choose.
   static_assert(sizeof(CUDA_MEMCPY3D_PEER) == sizeof(CUDA_MEMCPY3D));
-  return copy_3d(name, reinterpret_cast<const CUDA_MEMCPY3D *>(c), async, handle);
+  return copy_3d(name, reinterpret_cast<const CUDA_MEMCPY3D*>(c), async, handle);
 }
 
 }  // namespace
@@ -151,16 +161,16 @@ API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return copy("cuMemcpyAsync", to, AnySide, from, AnySide, bytes, true, stream);
 }
-API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   return copy("cuMemcpyHtoD", to, DeviceSide, host(from), HostSide, bytes, false, nullptr);
 }
-API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   return copy("cuMemcpyHtoDAsync", to, DeviceSide, host(from), HostSide, bytes, true, stream);
 }
-API CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+API CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
   return copy("cuMemcpyDtoH", host(to), HostSide, from, DeviceSide, bytes, false, nullptr);
 }
-API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return copy("cuMemcpyDtoHAsync", host(to), HostSide, from, DeviceSide, bytes, true, stream);
 }
 API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
@@ -176,13 +186,19 @@ API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUco
   return copy("cuMemcpyPeerAsync", to, DeviceSide, from, DeviceSide, bytes, true, stream);
 }
 
-API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) { return copy_2d("cuMemcpy2D", c, false, nullptr); }
-API CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *c) { return copy_2d("cuMemcpy2DUnaligned", c, false, nullptr); }
-API CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) { return copy_2d("cuMemcpy2DAsync", c, true, stream); }
-API CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *c) { return copy_3d("cuMemcpy3D", c, false, nullptr); }
-API CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream) { return copy_3d("cuMemcpy3DAsync", c, true, stream); }
-API CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *c) { return copy_3d_peer("cuMemcpy3DPeer", c, false, nullptr); }
-API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream) {
+API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* c) { return copy_2d("cuMemcpy2D", c, false, nullptr); }
+API CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* c) {
+  return copy_2d("cuMemcpy2DUnaligned", c, false, nullptr);
+}
+API CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* c, CUstream stream) {
+  return copy_2d("cuMemcpy2DAsync", c, true, stream);
+}
+API CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* c) { return copy_3d("cuMemcpy3D", c, false, nullptr); }
+API CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* c, CUstream stream) {
+  return copy_3d("cuMemcpy3DAsync", c, true, stream);
+}
+API CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* c) { return copy_3d_peer("cuMemcpy3DPeer", c, false, nullptr); }
+API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* c, CUstream stream) {
   return copy_3d_peer("cuMemcpy3DPeerAsync", c, true, stream);
 }
 
@@ -213,12 +229,15 @@ API CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value
 API CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height) {
   return fill("cuMemsetD2D32", to, pitch, value, 4, width, height, false, nullptr);
 }
-API CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream) {
+API CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+                               CUstream stream) {
   return fill("cuMemsetD2D8Async", to, pitch, value, 1, width, height, true, stream);
 }
-API CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream) {
+API CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                                CUstream stream) {
   return fill("cuMemsetD2D16Async", to, pitch, value, 2, width, height, true, stream);
 }
-API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream) {
+API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
+                                CUstream stream) {
   return fill("cuMemsetD2D32Async", to, pitch, value, 4, width, height, true, stream);
 }

@@ -15,8 +15,8 @@ const ErrorText kErrors[] = {
 #include "errors.inc"
 };
 
-const ErrorText *find(CUresult code) {
-  auto it = std::find_if(std::begin(kErrors), std::end(kErrors), [code](const ErrorText &e) { return e.code == code; });
+const ErrorText* find(CUresult code) {
+  auto it = std::find_if(std::begin(kErrors), std::end(kErrors), [code](const ErrorText& e) { return e.code == code; });
   return it == std::end(kErrors) ? nullptr : it;
 }
 }  // namespace
@@ -26,25 +26,25 @@ API CUresult cuInit(unsigned flags) {
   return State::get().initialize(flags);
 }
 
-API CUresult cuDriverGetVersion(int *version) {
+API CUresult cuDriverGetVersion(int* version) {
   Call call("cuDriverGetVersion", Call::Nothing);
   if (!version) return CUDA_ERROR_INVALID_VALUE;
   *version = kDriverVersion;
   return CUDA_SUCCESS;
 }
 
-API CUresult cuGetErrorName(CUresult code, const char **name) {
+API CUresult cuGetErrorName(CUresult code, const char** name) {
   Call call("cuGetErrorName", Call::Nothing);
   if (!name) return CUDA_ERROR_INVALID_VALUE;
-  const ErrorText *e = find(code);
+  const ErrorText* e = find(code);
   *name = e ? e->name : nullptr;
   return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-API CUresult cuGetErrorString(CUresult code, const char **text) {
+API CUresult cuGetErrorString(CUresult code, const char** text) {
   Call call("cuGetErrorString", Call::Nothing);
   if (!text) return CUDA_ERROR_INVALID_VALUE;
-  const ErrorText *e = find(code);
+  const ErrorText* e = find(code);
   *text = e ? e->text : nullptr;
   return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

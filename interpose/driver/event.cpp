@@ -9,9 +9,10 @@ enum Flags { kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4 };
 
 bool is_event(CUevent event) { return event && State::get().is_handle(event) && event->magic == kEventMagic; }
 
-CUresult elapsed(float *milliseconds, CUevent start, CUevent end) {
+CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
   if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
-  if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded || (start->flags | end->flags) & kDisableTiming)
+  if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded ||
+      (start->flags | end->flags) & kDisableTiming)
     return CUDA_ERROR_INVALID_HANDLE;
   if (!start->marker->reached() || !end->marker->reached()) return CUDA_ERROR_NOT_READY;
   auto from = static_cast<int64_t>(start->marker->nanoseconds()), to = static_cast<int64_t>(end->marker->nanoseconds());
@@ -21,7 +22,7 @@ CUresult elapsed(float *milliseconds, CUevent start, CUevent end) {
 
 }  // namespace
 
-API CUresult cuEventCreate(CUevent *out, unsigned flags) {
+API CUresult cuEventCreate(CUevent* out, unsigned flags) {
   Call call("cuEventCreate", Call::Healthy);
   if (!call) return call.result();
   if (!out || flags & ~7u || (flags & kInterprocess && !(flags & kDisableTiming))) return CUDA_ERROR_INVALID_VALUE;
@@ -31,7 +32,7 @@ API CUresult cuEventCreate(CUevent *out, unsigned flags) {
   event->context = call.context();
   event->flags = flags;
   event->recorded = false;
-  State &state = State::get();
+  State& state = State::get();
   if (CUresult error = state.device->create_marker(&event->marker); error != CUDA_SUCCESS) return error;
   state.add_handle(event.get());
   *out = event.release();
@@ -85,8 +86,9 @@ API CUresult cuEventSynchronize(CUevent event) {
   return sticky != CUDA_SUCCESS ? sticky : result;
 }
 
-API CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+API CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   Call call("cuEventElapsedTime", Call::Healthy);
   return call ? elapsed(milliseconds, start, end) : call.result();
 }
-API_SAME(cuEventElapsedTime_v2, cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end), (milliseconds, start, end))
+API_SAME(cuEventElapsedTime_v2, cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end),
+         (milliseconds, start, end))

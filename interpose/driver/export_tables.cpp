@@ -16,25 +16,25 @@ namespace {
 
 // -- cudart_interface: how runtimes load images and find the primary context
 
-CUresult load_wrapper(CUmodule *out, const void *wrapper) {
+CUresult load_wrapper(CUmodule* out, const void* wrapper) {
   Call call("cudart_interface[1]", Call::Healthy);
   if (!call) return call.result();
   return load_module(out, wrapper, call.context());
 }
 
-CUresult load_wrapper_6(CUmodule *out, const void *wrapper, void *, void *, unsigned) {
+CUresult load_wrapper_6(CUmodule* out, const void* wrapper, void*, void*, unsigned) {
   Call call("cudart_interface[6]", Call::Healthy);
   if (!call) return call.result();
   return load_module(out, wrapper, call.context());
 }
 
-CUresult load_container(const void *container, CUmodule *out, void *, void *, unsigned) {
+CUresult load_container(const void* container, CUmodule* out, void*, void*, unsigned) {
   Call call("cudart_interface[8]", Call::Healthy);
   if (!call) return call.result();
   return load_module(out, container, call.context());
 }
 
-CUresult primary_context(CUcontext *out, CUdevice device) {
+CUresult primary_context(CUcontext* out, CUdevice device) {
   Call call("cudart_interface[2]", Call::Init);
   if (!call) return call.result();
   if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -43,8 +43,8 @@ CUresult primary_context(CUcontext *out, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult unregistered(const void *) { return CUDA_SUCCESS; }  // the image itself is unloaded by cuModuleUnload
-CUresult load_compilers() { return CUDA_SUCCESS; }            // the translation service is started when it is needed
+CUresult unregistered(const void*) { return CUDA_SUCCESS; }  // the image itself is unloaded by cuModuleUnload
+CUresult load_compilers() { return CUDA_SUCCESS; }           // the translation service is started when it is needed
 
 // A slot whose purpose is not known: says so, since a runtime that calls it expects something of it.
 template <int table, int slot>
@@ -58,12 +58,12 @@ CUresult unknown_slot() {
 
 uint32_t callback_flags[1024], event_flags[64];
 
-void hook_callbacks(uint32_t **flags, size_t *count) {
+void hook_callbacks(uint32_t** flags, size_t* count) {
   *flags = callback_flags;
   *count = std::size(callback_flags);
 }
 
-void hook_events(uint32_t **flags, size_t *count) {
+void hook_events(uint32_t** flags, size_t* count) {
   *flags = event_flags;
   *count = 14;
 }
@@ -80,7 +80,7 @@ struct LastLookup {
 };
 thread_local LastLookup last_lookup;
 
-CUresult local_put(CUcontext context, void *key, void *value, void (*destructor)(CUcontext, void *, void *)) {
+CUresult local_put(CUcontext context, void* key, void* value, void (*destructor)(CUcontext, void*, void*)) {
   context = local_context(context);
   if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
   std::lock_guard lock(context->mutex);
@@ -89,26 +89,26 @@ CUresult local_put(CUcontext context, void *key, void *value, void (*destructor)
   return CUDA_SUCCESS;
 }
 
-CUresult local_delete(CUcontext context, void *key) {
+CUresult local_delete(CUcontext context, void* key) {
   context = local_context(context);
   if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
   std::lock_guard lock(context->mutex);
-  std::erase_if(context->local, [key](const LocalEntry &e) { return e.key == key; });
+  std::erase_if(context->local, [key](const LocalEntry& e) { return e.key == key; });
   local_generation++;
   return CUDA_SUCCESS;
 }
 
-CUresult local_get(void **value, CUcontext context, void *key) {
+CUresult local_get(void** value, CUcontext context, void* key) {
   context = local_context(context);
   if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-  LastLookup &last = last_lookup;
+  LastLookup& last = last_lookup;
   if (last.context == context && last.key == key && last.generation == local_generation.load()) {
     *value = last.value;
     return CUDA_SUCCESS;
   }
   if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
   std::lock_guard lock(context->mutex);
-  for (const LocalEntry &e : context->local) {
+  for (const LocalEntry& e : context->local) {
     if (e.key != key) continue;
     last = {context, key, e.value, local_generation.load()};
     *value = e.value;
@@ -119,7 +119,7 @@ CUresult local_get(void **value, CUcontext context, void *key) {
 
 // -- context_checks
 
-CUresult context_check(CUcontext, uint32_t *result, const void **) {
+CUresult context_check(CUcontext, uint32_t* result, const void**) {
   *result = 0;
   return CUDA_SUCCESS;
 }
@@ -131,39 +131,57 @@ uint32_t context_check_3() { return 0; }
 CUresult integrity_check(uint32_t version, uint64_t seconds, uint8_t out[16]);
 
 template <typename F>
-void *slot(F *function) {
-  return reinterpret_cast<void *>(function);
+void* slot(F* function) {
+  return reinterpret_cast<void*>(function);
 }
 
-void *size_of(size_t slots) { return reinterpret_cast<void *>(slots * sizeof(void *)); }
+void* size_of(size_t slots) { return reinterpret_cast<void*>(slots * sizeof(void*)); }
 
-void *cudart_interface[13] = {
-    size_of(13),          slot(load_wrapper),       slot(primary_context),    slot(unknown_slot<0, 3>), slot(unknown_slot<0, 4>),
-    slot(unknown_slot<0, 5>), slot(load_wrapper_6), slot(unregistered),       slot(load_container),     slot(unknown_slot<0, 9>),
-    slot(unknown_slot<0, 10>), slot(unknown_slot<0, 11>), slot(load_compilers)};
-void *runtime_callback_hooks[7] = {size_of(7),           slot(unknown_slot<1, 1>), slot(hook_callbacks), slot(unknown_slot<1, 3>),
-                                   slot(unknown_slot<1, 4>), slot(unknown_slot<1, 5>), slot(hook_events)};
-void *tools_tls[4] = {size_of(4), slot(unknown_slot<2, 1>), slot(unknown_slot<2, 2>), slot(unknown_slot<2, 3>)};
-void *context_local_storage[4] = {slot(local_put), slot(local_delete), slot(local_get), nullptr};
-void *integrity[3] = {size_of(3), slot(integrity_check), slot(unknown_slot<4, 2>)};
-void *context_checks[4] = {size_of(4), slot(unknown_slot<5, 1>), slot(context_check), slot(context_check_3)};
-void *table_21318c60[1] = {size_of(1)};
+void* cudart_interface[13] = {size_of(13),
+                              slot(load_wrapper),
+                              slot(primary_context),
+                              slot(unknown_slot<0, 3>),
+                              slot(unknown_slot<0, 4>),
+                              slot(unknown_slot<0, 5>),
+                              slot(load_wrapper_6),
+                              slot(unregistered),
+                              slot(load_container),
+                              slot(unknown_slot<0, 9>),
+                              slot(unknown_slot<0, 10>),
+                              slot(unknown_slot<0, 11>),
+                              slot(load_compilers)};
+void* runtime_callback_hooks[7] = {size_of(7),
+                                   slot(unknown_slot<1, 1>),
+                                   slot(hook_callbacks),
+                                   slot(unknown_slot<1, 3>),
+                                   slot(unknown_slot<1, 4>),
+                                   slot(unknown_slot<1, 5>),
+                                   slot(hook_events)};
+void* tools_tls[4] = {size_of(4), slot(unknown_slot<2, 1>), slot(unknown_slot<2, 2>), slot(unknown_slot<2, 3>)};
+void* context_local_storage[4] = {slot(local_put), slot(local_delete), slot(local_get), nullptr};
+void* integrity[3] = {size_of(3), slot(integrity_check), slot(unknown_slot<4, 2>)};
+void* context_checks[4] = {size_of(4), slot(unknown_slot<5, 1>), slot(context_check), slot(context_check_3)};
+void* table_21318c60[1] = {size_of(1)};
 
 struct Table {
   uint8_t id[16];
-  void **slots;
+  void** slots;
 };
 const Table kTables[] = {
-    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9}, cudart_interface},
-    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66}, runtime_callback_hooks},
+    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9},
+     cudart_interface},
+    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66},
+     runtime_callback_hooks},
     {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc}, tools_tls},
-    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93}, context_local_storage},
+    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93},
+     context_local_storage},
     {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2}, integrity},
     {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e}, context_checks},
     {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2}, table_21318c60},
 };
 
-constexpr uint8_t kKey[16] = {0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f};
+constexpr uint8_t kKey[16] = {0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52,
+                              0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f};
 
 struct __attribute__((packed)) Facts {
   uint32_t driver_version, version, process, thread;
@@ -180,11 +198,11 @@ CUresult integrity_check(uint32_t version, uint64_t seconds, uint8_t out[16]) {
     std::memcpy(out, fixed, sizeof fixed);
     return CUDA_SUCCESS;
   }
-  const DeviceInfo &info = State::get().device->info();
+  const DeviceInfo& info = State::get().device->info();
   Facts facts{kDriverVersion,
               version,
               static_cast<uint32_t>(getpid()),
-              static_cast<uint32_t>(reinterpret_cast<uintptr_t>(reinterpret_cast<void *>(pthread_self()))),
+              static_cast<uint32_t>(reinterpret_cast<uintptr_t>(reinterpret_cast<void*>(pthread_self()))),
               cudart_interface,
               integrity,
               integrity[1],
@@ -195,17 +213,17 @@ CUresult integrity_check(uint32_t version, uint64_t seconds, uint8_t out[16]) {
               info.pci_device};
   std::memcpy(facts.uuid, info.uuid, sizeof facts.uuid);
   static_assert(sizeof(Facts) == 76);
-  hmac_md2(kKey, reinterpret_cast<const uint8_t *>(&facts), sizeof facts, out);
+  hmac_md2(kKey, reinterpret_cast<const uint8_t*>(&facts), sizeof facts, out);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-API CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+API CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   Call call("cuGetExportTable", Call::Nothing);
   if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
-  for (const Table &t : kTables) {
+  for (const Table& t : kTables) {
     if (std::memcmp(t.id, id->bytes, sizeof t.id) != 0) continue;
     *table = t.slots;
     return CUDA_SUCCESS;

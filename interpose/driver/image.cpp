@@ -14,7 +14,7 @@ constexpr uint16_t kPtx = 1, kElf = 2, kLto = 8;
 constexpr uint64_t kLargestContainer = uint64_t{1} << 40;
 
 template <typename T>
-T read(const uint8_t *p) {
+T read(const uint8_t* p) {
   T value;
   std::memcpy(&value, p, sizeof value);
   return value;
@@ -28,7 +28,7 @@ struct Entry {
 };
 
 // Entries of a container; false when it is damaged.
-bool read_container(const uint8_t *p, std::vector<Entry> *entries) {
+bool read_container(const uint8_t* p, std::vector<Entry>* entries) {
   if (read<uint32_t>(p) != kContainerMagic || read<uint16_t>(p + 4) != 1) return false;
   uint64_t header = read<uint16_t>(p + 6), left = read<uint64_t>(p + 8);
   if (header < 16 || left > kLargestContainer) return false;
@@ -40,7 +40,7 @@ bool read_container(const uint8_t *p, std::vector<Entry> *entries) {
     bool compressed = (e.flags & (kLz4 | kZstd)) != 0;
     if (compressed && exact > stored) return false;
     uint64_t size = compressed && exact ? exact : stored;
-    e.bytes = {reinterpret_cast<const char *>(p + head), size};
+    e.bytes = {reinterpret_cast<const char*>(p + head), size};
     if (!compressed) e.raw_bytes = size;
     entries->push_back(e);
     p += head + stored;
@@ -52,35 +52,36 @@ bool read_container(const uint8_t *p, std::vector<Entry> *entries) {
   return true;
 }
 
-// The newest PTX that the capability allows, else the oldest of the newer; architecture-specific PTX only as the last resort.
-const Entry *choose(const std::vector<Entry> &entries, int capability) {
-  const Entry *best = nullptr;
-  auto rank = [capability](const Entry &e) {
+// The newest PTX that the capability allows, else the oldest of the newer; architecture-specific PTX only as the last
+// resort.
+const Entry* choose(const std::vector<Entry>& entries, int capability) {
+  const Entry* best = nullptr;
+  auto rank = [capability](const Entry& e) {
     int sm = static_cast<int>(e.sm);
     bool specific = (e.flags & (kArchSpecific | kFamilySpecific)) != 0;
     int base = specific ? 0 : 1000000;
     return sm <= capability ? base + 100000 + sm : base + 50000 - sm;
   };
-  for (const Entry &e : entries)
+  for (const Entry& e : entries)
     if (e.kind == kPtx && e.sm < 10000 && (!best || rank(e) > rank(*best))) best = &e;
   return best;
 }
 
-void describe(const std::vector<Entry> &entries, std::set<std::string> *found) {
-  for (const Entry &e : entries) {
-    const char *suffix = e.flags & kArchSpecific ? "a" : e.flags & kFamilySpecific ? "f" : "";
+void describe(const std::vector<Entry>& entries, std::set<std::string>* found) {
+  for (const Entry& e : entries) {
+    const char* suffix = e.flags & kArchSpecific ? "a" : e.flags & kFamilySpecific ? "f" : "";
     if (e.kind == kElf) found->insert("SASS for sm_" + std::to_string(e.sm) + suffix);
     if (e.kind == kLto) found->insert("LTO IR for sm_" + std::to_string(e.sm) + suffix);
   }
 }
 
-std::string join(const std::set<std::string> &words) {
+std::string join(const std::set<std::string>& words) {
   std::string all;
-  for (const std::string &w : words) all += (all.empty() ? "" : ", ") + w;
+  for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
   return all.empty() ? "nothing" : all;
 }
 
-Image image_of(const Entry &e) {
+Image image_of(const Entry& e) {
   Image image{};
   image.kind = 1;
   image.sm = e.sm;
@@ -96,24 +97,25 @@ Image image_of(const Entry &e) {
 }
 
 // Adds the container's best PTX. 209 if it has none.
-CUresult add_container(const void *container, int capability, std::vector<Image> *images, std::set<std::string> *found) {
+CUresult add_container(const void* container, int capability, std::vector<Image>* images,
+                       std::set<std::string>* found) {
   std::vector<Entry> entries;
-  if (!container || !read_container(static_cast<const uint8_t *>(container), &entries)) return CUDA_ERROR_INVALID_IMAGE;
+  if (!container || !read_container(static_cast<const uint8_t*>(container), &entries)) return CUDA_ERROR_INVALID_IMAGE;
   describe(entries, found);
-  const Entry *best = choose(entries, capability);
+  const Entry* best = choose(entries, capability);
   if (!best) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   images->push_back(image_of(*best));
   return CUDA_SUCCESS;
 }
 
 // Whether text begins, behind white space and comments, as PTX does.
-bool looks_like_ptx(const char *p) {
+bool looks_like_ptx(const char* p) {
   for (;;) {
     while (std::isspace(static_cast<unsigned char>(*p))) p++;
     if (p[0] == '/' && p[1] == '/') {
       while (*p && *p != '\n') p++;
     } else if (p[0] == '/' && p[1] == '*') {
-      const char *end = std::strstr(p + 2, "*/");
+      const char* end = std::strstr(p + 2, "*/");
       if (!end) return false;
       p = end + 2;
     } else {
@@ -135,10 +137,10 @@ unsigned target_of(std::string_view text) {
 
 }  // namespace
 
-CUresult choose_images(const void *data, int capability, std::vector<Image> *images, bool *text, std::string *found) {
+CUresult choose_images(const void* data, int capability, std::vector<Image>* images, bool* text, std::string* found) {
   *text = false;
   if (!data) return CUDA_ERROR_INVALID_VALUE;
-  auto *bytes = static_cast<const uint8_t *>(data);
+  auto* bytes = static_cast<const uint8_t*>(data);
   std::set<std::string> names;
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
   // Byte by byte: text may be shorter than a magic number.
@@ -147,13 +149,14 @@ CUresult choose_images(const void *data, int capability, std::vector<Image> *ima
   bool container = bytes[0] == 0x50 && bytes[1] == 0xed && read<uint32_t>(bytes) == kContainerMagic;
   if (wrapper) {
     uint32_t version = read<uint32_t>(bytes + 4);
-    auto *const *prelinked = read<const void *const *>(bytes + 16);
+    auto* const* prelinked = read<const void* const*>(bytes + 16);
     if (version == 2 && prelinked && *prelinked) {
       // Separate compilation: the inputs of the device link hold the PTX, the wrapper's own container only the result.
       result = CUDA_SUCCESS;
-      for (; *prelinked && result == CUDA_SUCCESS; prelinked++) result = add_container(*prelinked, capability, images, &names);
+      for (; *prelinked && result == CUDA_SUCCESS; prelinked++)
+        result = add_container(*prelinked, capability, images, &names);
     } else {
-      result = add_container(read<const void *>(bytes + 8), capability, images, &names);
+      result = add_container(read<const void*>(bytes + 8), capability, images, &names);
     }
   } else if (container) {
     result = add_container(data, capability, images, &names);
@@ -165,8 +168,8 @@ CUresult choose_images(const void *data, int capability, std::vector<Image> *ima
       names.insert("SASS for sm_" + std::to_string(sm));
       result = CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-  } else if (looks_like_ptx(static_cast<const char *>(data))) {
-    std::string_view all(static_cast<const char *>(data));
+  } else if (looks_like_ptx(static_cast<const char*>(data))) {
+    std::string_view all(static_cast<const char*>(data));
     Image image{};
     image.kind = 1;
     image.sm = target_of(all);

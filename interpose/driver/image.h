@@ -8,8 +8,8 @@
 
 namespace fatload {
 
-// Chooses the images to translate for a compute capability (89 for 8.9). `text`: the program handed PTX text over, which
-// must be checked as a whole. Errors: 1 NULL, 200 not an image, 209 no PTX in it (`found` names what there is).
-CUresult choose_images(const void *data, int capability, std::vector<Image> *images, bool *text, std::string *found);
+// Chooses the images to translate for a compute capability (89 for 8.9). `text`: the program handed PTX text over,
+// which must be checked as a whole. Errors: 1 NULL, 200 not an image, 209 no PTX in it (`found` names what there is).
+CUresult choose_images(const void* data, int capability, std::vector<Image>* images, bool* text, std::string* found);
 
 }  // namespace fatload

@@ -5,7 +5,7 @@
 
 namespace fatload {
 
-void md2(const uint8_t *bytes, size_t count, uint8_t out[16]);
-void hmac_md2(const uint8_t key[16], const uint8_t *bytes, size_t count, uint8_t out[16]);
+void md2(const uint8_t* bytes, size_t count, uint8_t out[16]);
+void hmac_md2(const uint8_t key[16], const uint8_t* bytes, size_t count, uint8_t out[16]);
 
 }  // namespace fatload

@@ -13,10 +13,11 @@ struct Shape {
   bool cooperative;
 };
 
-constexpr auto kEnd = static_cast<uintptr_t>(0), kBufferPointer = static_cast<uintptr_t>(1), kBufferSize = static_cast<uintptr_t>(2);
+constexpr auto kEnd = static_cast<uintptr_t>(0), kBufferPointer = static_cast<uintptr_t>(1),
+               kBufferSize = static_cast<uintptr_t>(2);
 
 // Copies the arguments to their offsets. False when there are parameters and no arguments.
-CUresult pack(const KernelInfo &k, void **params, void **extra, std::vector<uint8_t> *out) {
+CUresult pack(const KernelInfo& k, void** params, void** extra, std::vector<uint8_t>* out) {
   out->assign(k.param_bytes, 0);
   if (params) {
     if (extra) return CUDA_ERROR_INVALID_VALUE;
@@ -27,14 +28,14 @@ CUresult pack(const KernelInfo &k, void **params, void **extra, std::vector<uint
     return CUDA_SUCCESS;
   }
   if (extra) {
-    const void *buffer = nullptr;
+    const void* buffer = nullptr;
     size_t bytes = 0;
     for (size_t i = 0; reinterpret_cast<uintptr_t>(extra[i]) != kEnd; i += 2) {
       auto what = reinterpret_cast<uintptr_t>(extra[i]);
       if (what == kBufferPointer)
         buffer = extra[i + 1];
       else if (what == kBufferSize && extra[i + 1])
-        bytes = *static_cast<size_t *>(extra[i + 1]);
+        bytes = *static_cast<size_t*>(extra[i + 1]);
       else
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -45,8 +46,8 @@ CUresult pack(const KernelInfo &k, void **params, void **extra, std::vector<uint
   return k.params.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-bool fits(const Shape &s, const CUfunc_st &f) {
-  const KernelInfo &k = f.info();
+bool fits(const Shape& s, const CUfunc_st& f) {
+  const KernelInfo& k = f.info();
   const unsigned most_grid[3] = {INT_MAX, 65535, 65535}, most_block[3] = {1024, 1024, 64};
   uint64_t threads = 1;
   for (int i = 0; i < 3; i++) {
@@ -56,15 +57,16 @@ bool fits(const Shape &s, const CUfunc_st &f) {
   if (threads > 1024 || (k.max_threads && threads > k.max_threads)) return false;
   for (int i = 0; i < 3; i++)
     if (k.required[0] && k.required[i] != s.block[i]) return false;
-  const DeviceInfo &info = State::get().device->info();
+  const DeviceInfo& info = State::get().device->info();
   uint64_t shared = uint64_t{k.static_shared} + s.dynamic_shared;
   if (f.max_dynamic_shared >= 0 && s.dynamic_shared <= static_cast<unsigned>(f.max_dynamic_shared))
     return shared <= static_cast<uint64_t>(info.shared_per_cta_optin);
   return shared <= static_cast<uint64_t>(info.shared_per_cta);
 }
 
-CUresult launch(const Call &call, const void *function, const Shape &shape, CUstream handle, void **params, void **extra) {
-  CUfunc_st *f = as_function(function);
+CUresult launch(const Call& call, const void* function, const Shape& shape, CUstream handle, void** params,
+                void** extra) {
+  CUfunc_st* f = as_function(function);
   if (!f) return CUDA_ERROR_INVALID_HANDLE;
   CUstream stream;
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
@@ -83,34 +85,38 @@ CUresult launch(const Call &call, const void *function, const Shape &shape, CUst
 
 }  // namespace
 
-API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                            unsigned shared, CUstream stream, void **params, void **extra) {
+API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                            unsigned bz, unsigned shared, CUstream stream, void** params, void** extra) {
   Call call("cuLaunchKernel", Call::Healthy);
   if (!call) return call.result();
   return launch(call, function, {{gx, gy, gz}, {bx, by, bz}, shared, false}, stream, params, extra);
 }
 
-API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                       unsigned bz, unsigned shared, CUstream stream, void **params) {
+API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                       unsigned by, unsigned bz, unsigned shared, CUstream stream, void** params) {
   Call call("cuLaunchCooperativeKernel", Call::Healthy);
   if (!call) return call.result();
   return launch(call, function, {{gx, gy, gz}, {bx, by, bz}, shared, true}, stream, params, nullptr);
 }
 
-API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **params, void **extra) {
+API CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** params, void** extra) {
   Call call("cuLaunchKernelEx", Call::Healthy);
   if (!call) return call.result();
   if (!c || (c->numAttrs && !c->attrs)) return CUDA_ERROR_INVALID_VALUE;
   bool cooperative = false;
   for (unsigned i = 0; i < c->numAttrs; i++) {
-    const CUlaunchAttribute &a = c->attrs[i];
+    const CUlaunchAttribute& a = c->attrs[i];
     if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) cooperative = a.value.cooperative != 0;
-    // Clusters of one CTA are what every launch is; other attributes (priorities, hints, serialisation) change no result.
+    // Clusters of one CTA are what every launch is; other attributes (priorities, hints, serialisation) change no
+    // result.
     if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
         uint64_t{a.value.cluster.x} * a.value.cluster.y * a.value.cluster.z > 1)
       return refuse("a launch with thread block clusters");
   }
   return launch(call, function,
-                {{c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, cooperative},
+                {{c->gridDimX, c->gridDimY, c->gridDimZ},
+                 {c->blockDimX, c->blockDimY, c->blockDimZ},
+                 c->sharedMemBytes,
+                 cooperative},
                 c->hStream, params, extra);
 }

@@ -6,12 +6,12 @@
 
 namespace fatload {
 
-void compute_capability(int *major, int *minor);
+void compute_capability(int* major, int* minor);
 
 // Loads an image into a context (NULL: a library's module, which no context owns). `log`: the JIT log.
-CUresult load_module(CUmodule *out, const void *image, CUcontext context, std::string *log = nullptr);
+CUresult load_module(CUmodule* out, const void* image, CUcontext context, std::string* log = nullptr);
 
 bool is_module(CUmodule);
-CUresult find_function(CUmodule, const char *name, CUfunc_st **out);
+CUresult find_function(CUmodule, const char* name, CUfunc_st** out);
 
 }  // namespace fatload

@@ -18,32 +18,32 @@ namespace {
 
 bool tracing() {
   static const bool on = [] {
-    const char *trace = std::getenv("FATLOAD_TRACE");
+    const char* trace = std::getenv("FATLOAD_TRACE");
     return trace && *trace && std::strcmp(trace, "0") != 0;
   }();
   return on;
 }
 
 void after_fork_in_child() {
-  State &state = State::get();
+  State& state = State::get();
   if (state.device) state.device->after_fork();
 }
 
-std::unordered_set<std::string> &named() {
-  static auto *set = new std::unordered_set<std::string>;
+std::unordered_set<std::string>& named() {
+  static auto* set = new std::unordered_set<std::string>;
   return *set;
 }
 
-bool first_time(const std::string &what) {
-  static auto *mutex = new std::mutex;
+bool first_time(const std::string& what) {
+  static auto* mutex = new std::mutex;
   std::lock_guard lock(*mutex);
   return named().insert(what).second;
 }
 
 }  // namespace
 
-State &State::get() {
-  static State *state = new State;
+State& State::get() {
+  static State* state = new State;
   return *state;
 }
 
@@ -59,17 +59,17 @@ CUresult State::initialize(unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-void State::add_handle(const void *handle) {
+void State::add_handle(const void* handle) {
   std::unique_lock lock(handles_mutex);
   handles.insert(handle);
 }
 
-bool State::remove_handle(const void *handle) {
+bool State::remove_handle(const void* handle) {
   std::unique_lock lock(handles_mutex);
   return handles.erase(handle) != 0;
 }
 
-bool State::is_handle(const void *handle) {
+bool State::is_handle(const void* handle) {
   std::shared_lock lock(handles_mutex);
   return handles.count(handle) != 0;
 }
@@ -79,7 +79,7 @@ void State::add_allocation(uintptr_t start, size_t bytes, Allocation::Kind kind,
   allocations[start] = {start, bytes, kind, flags, next_id++, context};
 }
 
-bool State::find_allocation(uintptr_t address, Allocation *out) {
+bool State::find_allocation(uintptr_t address, Allocation* out) {
   std::shared_lock lock(memory_mutex);
   auto it = allocations.upper_bound(address);
   if (it == allocations.begin()) return false;
@@ -89,7 +89,7 @@ bool State::find_allocation(uintptr_t address, Allocation *out) {
   return true;
 }
 
-bool State::take_allocation(uintptr_t start, Allocation *out) {
+bool State::take_allocation(uintptr_t start, Allocation* out) {
   std::unique_lock lock(memory_mutex);
   auto it = allocations.find(start);
   if (it == allocations.end()) return false;
@@ -98,7 +98,7 @@ bool State::take_allocation(uintptr_t start, Allocation *out) {
   return true;
 }
 
-bool State::covers(uintptr_t address, size_t bytes, Allocation *out) {
+bool State::covers(uintptr_t address, size_t bytes, Allocation* out) {
   Allocation found;
   if (!find_allocation(address, &found)) return false;
   if (bytes > found.bytes - (address - found.start)) return false;
@@ -106,23 +106,23 @@ bool State::covers(uintptr_t address, size_t bytes, Allocation *out) {
   return true;
 }
 
-ContextStack &context_stack() {
+ContextStack& context_stack() {
   // Leaked on purpose: calls may come from other thread-local destructors.
-  static thread_local ContextStack *stack = nullptr;
+  static thread_local ContextStack* stack = nullptr;
   if (!stack) stack = new ContextStack;
   return *stack;
 }
 
 CUcontext current_context() {
-  ContextStack &stack = context_stack();
+  ContextStack& stack = context_stack();
   return stack.items.empty() ? nullptr : stack.items.back();
 }
 
-Call::Call(const char *name, Need need) : result_(CUDA_SUCCESS), per_thread_(fatload_per_thread_mark) {
+Call::Call(const char* name, Need need) : result_(CUDA_SUCCESS), per_thread_(fatload_per_thread_mark) {
   fatload_per_thread_mark = false;
   if (tracing()) std::fprintf(stderr, "fatload: %s\n", name);
   if (need == Nothing) return;
-  State &state = State::get();
+  State& state = State::get();
   if (!state.initialized) {
     result_ = CUDA_ERROR_NOT_INITIALIZED;
     return;
@@ -148,10 +148,10 @@ Call::Call(const char *name, Need need) : result_(CUDA_SUCCESS), per_thread_(fat
   if (need == Healthy) result_ = state.device->error();
 }
 
-CUresult Call::stream(CUstream handle, CUstream *out) const {
+CUresult Call::stream(CUstream handle, CUstream* out) const {
   auto value = reinterpret_cast<uintptr_t>(handle);
   if (value == 2 || (value == 0 && per_thread_)) {
-    CUstream &own = context_stack().streams[context_];
+    CUstream& own = context_stack().streams[context_];
     if (!own || !State::get().is_handle(own)) {
       if (CUresult error = create_stream(context_, 0, 0, &own); error != CUDA_SUCCESS) return error;
     }
@@ -171,23 +171,23 @@ bool is_context(CUcontext context) {
   return context && State::get().is_handle(context) && context->magic == kContextMagic;
 }
 
-CUfunc_st *as_function(const void *handle) {
+CUfunc_st* as_function(const void* handle) {
   if (!handle || !State::get().is_handle(handle)) return nullptr;
-  auto *function = static_cast<CUfunc_st *>(const_cast<void *>(handle));
+  auto* function = static_cast<CUfunc_st*>(const_cast<void*>(handle));
   return function->magic == kFunctionMagic ? function : nullptr;
 }
 
-int unsupported(const char *function) {
+int unsupported(const char* function) {
   fatload_per_thread_mark = false;
   if (first_time(function)) std::fprintf(stderr, "fatload: %s is not implemented\n", function);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult refuse(const char *what) {
+CUresult refuse(const char* what) {
   if (first_time(what)) std::fprintf(stderr, "fatload: %s is not supported\n", what);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace fatload
 
-const fatload::KernelInfo &CUfunc_st::info() const { return module->code->kernels[index]; }
+const fatload::KernelInfo& CUfunc_st::info() const { return module->code->kernels[index]; }

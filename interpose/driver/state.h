@@ -30,7 +30,7 @@ struct Stream;
 
 struct LocalEntry {  // of the runtime's context-local storage
   void *key, *value;
-  void (*destructor)(CUcontext, void *, void *);
+  void (*destructor)(CUcontext, void*, void*);
 };
 
 struct Allocation {
@@ -89,7 +89,7 @@ struct CUfunc_st {
   uint32_t index;
   int max_dynamic_shared;  // opted in to, -1: never asked
   int carveout;
-  const fatload::KernelInfo &info() const;
+  const fatload::KernelInfo& info() const;
 };
 
 struct CUmod_st {
@@ -121,11 +121,11 @@ enum Magic : uint64_t {
 
 class State {
  public:
-  static State &get();
+  static State& get();
 
   std::atomic<bool> initialized{false};
   std::unique_ptr<Device> device;
-  CUctx_st *primary = nullptr;
+  CUctx_st* primary = nullptr;
   std::atomic<uint64_t> next_id{1};
   std::atomic<int> lost{0};  // the error that ended the first context after a fault
 
@@ -133,19 +133,19 @@ class State {
 
   // -- live handles
   std::shared_mutex handles_mutex;
-  std::unordered_set<const void *> handles;
-  void add_handle(const void *);
-  bool remove_handle(const void *);
-  bool is_handle(const void *);
+  std::unordered_set<const void*> handles;
+  void add_handle(const void*);
+  bool remove_handle(const void*);
+  bool is_handle(const void*);
 
   // -- allocations
   std::shared_mutex memory_mutex;
   std::map<uintptr_t, Allocation> allocations;  // by start
   void add_allocation(uintptr_t start, size_t bytes, Allocation::Kind kind, unsigned flags, CUcontext context);
-  bool find_allocation(uintptr_t address, Allocation *out);
-  bool take_allocation(uintptr_t start, Allocation *out);
+  bool find_allocation(uintptr_t address, Allocation* out);
+  bool take_allocation(uintptr_t start, Allocation* out);
   // Whether [address, address + bytes) lies in one allocation.
-  bool covers(uintptr_t address, size_t bytes, Allocation *out = nullptr);
+  bool covers(uintptr_t address, size_t bytes, Allocation* out = nullptr);
 
  private:
   std::mutex mutex_;
@@ -159,21 +159,21 @@ struct ContextStack {
   std::vector<CUcontext> items;
   std::unordered_map<CUcontext, CUstream> streams;  // its own default streams
 };
-ContextStack &context_stack();
+ContextStack& context_stack();
 CUcontext current_context();
 
-// Held by every exported function: refuses calls before cuInit and after a fault, and knows whether stream NULL means the
-// thread's own stream.
+// Held by every exported function: refuses calls before cuInit and after a fault, and knows whether stream NULL means
+// the thread's own stream.
 class Call {
  public:
   enum Need { Nothing, Init, Context, Healthy };
-  Call(const char *name, Need need);
+  Call(const char* name, Need need);
   explicit operator bool() const { return result_ == CUDA_SUCCESS; }
   CUresult result() const { return result_; }
   CUcontext context() const { return context_; }
   bool per_thread() const { return per_thread_; }
   // The stream a handle stands for in the current context (NULL, 1, 2, or a created stream).
-  CUresult stream(CUstream handle, CUstream *out) const;
+  CUresult stream(CUstream handle, CUstream* out) const;
 
  private:
   CUresult result_;
@@ -182,19 +182,19 @@ class Call {
 };
 
 // A new context object (not current, not registered).
-CUctx_st *make_context(int device, unsigned flags, bool primary);
+CUctx_st* make_context(int device, unsigned flags, bool primary);
 // Ends what a context holds: streams, modules, memory, local storage.
-void empty_context(CUctx_st &context);
+void empty_context(CUctx_st& context);
 
 // Puts work behind what the stream must wait for (the legacy stream waits for all blocking streams and they for it).
 CUresult order(CUstream stream);
-CUresult create_stream(CUcontext context, unsigned flags, int priority, CUstream *out);
+CUresult create_stream(CUcontext context, unsigned flags, int priority, CUstream* out);
 CUresult synchronize_context(CUcontext context);
 
 bool is_context(CUcontext);
 // CUkernel and CUfunction are the same kind of object here; NULL if it is neither.
-CUfunc_st *as_function(const void *);
+CUfunc_st* as_function(const void*);
 // Refused function calls of array and texture memory and the like: named on stderr once.
-CUresult refuse(const char *what);
+CUresult refuse(const char* what);
 
 }  // namespace fatload

@@ -5,8 +5,8 @@ using namespace fatload;
 
 namespace fatload {
 
-CUresult create_stream(CUcontext context, unsigned flags, int priority, CUstream *out) {
-  State &state = State::get();
+CUresult create_stream(CUcontext context, unsigned flags, int priority, CUstream* out) {
+  State& state = State::get();
   auto stream = std::make_unique<CUstream_st>();
   stream->magic = kStreamMagic;
   stream->context = context;
@@ -49,7 +49,7 @@ namespace {
 bool is_stream(CUstream handle) { return State::get().is_handle(handle) && handle->magic == kStreamMagic; }
 }  // namespace
 
-API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority) {
+API CUresult cuStreamCreateWithPriority(CUstream* out, unsigned flags, int priority) {
   Call call("cuStreamCreateWithPriority", Call::Healthy);
   if (!call) return call.result();
   if (!out || flags & ~1u) return CUDA_ERROR_INVALID_VALUE;
@@ -57,7 +57,7 @@ API CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int prior
   return create_stream(call.context(), flags, bounded, out);
 }
 
-API CUresult cuStreamCreate(CUstream *out, unsigned flags) {
+API CUresult cuStreamCreate(CUstream* out, unsigned flags) {
   Call call("cuStreamCreate", Call::Healthy);
   if (!call) return call.result();
   if (!out || flags & ~1u) return CUDA_ERROR_INVALID_VALUE;
@@ -114,7 +114,7 @@ API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   return event->marker->wait_in(*stream->queue);
 }
 
-API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
+API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   Call call("cuLaunchHostFunc", Call::Healthy);
   if (!call) return call.result();
   CUstream stream;
@@ -124,7 +124,7 @@ API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data) {
   return stream->queue->host([function, data] { function(data); });
 }
 
-API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void *data, unsigned flags) {
+API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void* data, unsigned flags) {
   Call call("cuStreamAddCallback", Call::Healthy);
   if (!call) return call.result();
   CUstream stream;
@@ -144,7 +144,7 @@ API CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer, size_t
   return State::get().find_allocation(pointer, &a) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-API CUresult cuStreamGetFlags(CUstream handle, unsigned *flags) {
+API CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
   Call call("cuStreamGetFlags", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -154,7 +154,7 @@ API CUresult cuStreamGetFlags(CUstream handle, unsigned *flags) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetPriority(CUstream handle, int *priority) {
+API CUresult cuStreamGetPriority(CUstream handle, int* priority) {
   Call call("cuStreamGetPriority", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -164,7 +164,7 @@ API CUresult cuStreamGetPriority(CUstream handle, int *priority) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
+API CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   Call call("cuStreamGetId", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -174,7 +174,7 @@ API CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetCtx(CUstream handle, CUcontext *out) {
+API CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
   Call call("cuStreamGetCtx", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -184,7 +184,7 @@ API CUresult cuStreamGetCtx(CUstream handle, CUcontext *out) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
+API CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
   Call call("cuStreamGetDevice", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -195,7 +195,7 @@ API CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
 }
 
 // Capturing cannot be begun (cuStreamBeginCapture is refused), so no stream is ever capturing.
-API CUresult cuStreamIsCapturing(CUstream handle, int *status) {
+API CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   Call call("cuStreamIsCapturing", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -205,8 +205,8 @@ API CUresult cuStreamIsCapturing(CUstream handle, int *status) {
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int *status, unsigned long long *id, void **graph, const void **dependencies,
-                                       size_t *count) {
+API CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status, unsigned long long* id, void** graph,
+                                       const void** dependencies, size_t* count) {
   Call call("cuStreamGetCaptureInfo", Call::Context);
   if (!call) return call.result();
   CUstream stream;
@@ -220,16 +220,16 @@ API CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int *status, unsigned lo
   return CUDA_SUCCESS;
 }
 
-API CUresult cuStreamGetCaptureInfo(CUstream handle, int *status, unsigned long long *id) {
+API CUresult cuStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id) {
   return cuStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
 }
 
-API CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int *status, unsigned long long *id, void **graph,
-                                       const void **dependencies, const void **, size_t *count) {
+API CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, unsigned long long* id, void** graph,
+                                       const void** dependencies, const void**, size_t* count) {
   return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
 }
 
-API CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+API CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
   Call call("cuThreadExchangeStreamCaptureMode", Call::Nothing);
   static thread_local int current = 0;
   if (!mode || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;

@@ -107,7 +107,7 @@ def _variants(row: Row, attrs: dict[str, str], count: int) -> Iterator[tuple[str
         yield "", f"%a.{a}, %b.{b}{rest}"
     if count == 2:  # a selector of the result: the rest comes from c
         for d in selectors:
-            yield f".{d}", f"%a.h1, %b.b0, %c"
+            yield f".{d}", "%a.h1, %b.b0, %c"
 
 
 def _register(type_: str) -> str:

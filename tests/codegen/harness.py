@@ -1,6 +1,7 @@
 """Runs kernels given as PTX text in this process, without the native parts.
 
-The kernel is translated, loaded by LLVM's JIT and called once a warp. The warps of a CTA are threads; barriers, yields and traps are callbacks. Meant for tests of the code generator.
+The kernel is translated, loaded by LLVM's JIT and called once a warp. The warps of a CTA are threads; barriers,
+yields and traps are callbacks. Meant for tests of the code generator.
 """
 
 from __future__ import annotations

@@ -83,7 +83,9 @@ class Program:
 class Wave:
     """One wave of 32 lanes."""
 
-    def __init__(self, program: Program, pc: int, lanes: int, lds: bytearray, written: bytearray, counts: Counter[str]) -> None:
+    def __init__(
+        self, program: Program, pc: int, lanes: int, lds: bytearray, written: bytearray, counts: Counter[str]
+    ) -> None:
         self.program, self.pc, self.lds, self.written, self.counts = program, pc, lds, written, counts
         self.s = [0] * 128
         self.v = np.zeros((256, 32), np.uint32)
@@ -187,7 +189,9 @@ class Wave:
                 elif name.startswith(("S_CBRANCH", "S_BRANCH")):
                     if self.branches(name):
                         following += struct.unpack("<h", struct.pack("<H", i.simm16 & 0xFFFF))[0] * 4
-                elif not name.startswith(("S_WAIT", "S_NOP", "S_CLAUSE", "S_DELAY", "S_SENDMSG", "S_CODE_END", "S_SLEEP")):
+                elif not name.startswith(
+                    ("S_WAIT", "S_NOP", "S_CLAUSE", "S_DELAY", "S_SENDMSG", "S_CODE_END", "S_SLEEP")
+                ):
                     raise EmulatorError(f"{i}")
             else:
                 getattr(self, f"do_{kind.lower()}", self.unknown)(name, i)
@@ -316,7 +320,9 @@ class Wave:
             }[name]()
             self.set_vector(i.vdst, shifted)
         elif name in VECTOR3:
-            self.set_vector(i.vdst, VECTOR3[name](self.vector(i.src0, i), self.vector(i.src1, i, 1), self.vector(i.src2, i, 2)))
+            self.set_vector(
+                i.vdst, VECTOR3[name](self.vector(i.src0, i), self.vector(i.src1, i, 1), self.vector(i.src2, i, 2))
+            )
         elif name == "V_CNDMASK_B32":
             mask = self.scalar(i.src2, i)
             lanes = np.array([mask >> k & 1 for k in range(32)], bool)
@@ -436,7 +442,9 @@ class Wave:
                     self.lds_write(p, struct.pack(f"<{words}I", *data))
             elif name in ("DS_ADD_U32", "DS_ADD_RTN_U32"):
                 old = struct.unpack("<I", self.lds_read(places[0], 4))[0]
-                self.lds_write(places[0], struct.pack("<I", (old + int(self.v[i.data0.offset - VGPR][lane])) & 0xFFFFFFFF))
+                self.lds_write(
+                    places[0], struct.pack("<I", (old + int(self.v[i.data0.offset - VGPR][lane])) & 0xFFFFFFFF)
+                )
                 if "RTN" in name:
                     self.v[i.vdst.offset - VGPR][lane] = old
             else:
@@ -466,7 +474,9 @@ class Emulator:
         self.program = Program(code, self.memory)
         self.counts: Counter[str] = Counter()
 
-    def launch(self, kernel: str, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: bytes, lds: int = 0) -> None:
+    def launch(
+        self, kernel: str, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: bytes, lds: int = 0
+    ) -> None:
         """Runs a grid of work groups; `arguments` lie at their PTX offsets, hidden arguments are put behind them."""
         symbol = self.program.symbols.get(f"{kernel}.kd")
         if symbol is None:

@@ -114,7 +114,9 @@ VECTOR1: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "V_NOT_B32": lambda x: ~x,
     "V_CVT_F32_I32": lambda x: raw(i32(x).astype(np.float32)),
     "V_CVT_F32_U32": lambda x: raw(x.astype(np.float32)),
-    "V_CVT_I32_F32": lambda x: raw(np.clip(np.trunc(f32(x).astype(np.float64)), -(2**31), 2**31 - 1).astype(np.int64).astype(np.int32)),
+    "V_CVT_I32_F32": lambda x: raw(
+        np.clip(np.trunc(f32(x).astype(np.float64)), -(2**31), 2**31 - 1).astype(np.int64).astype(np.int32)
+    ),
     "V_RCP_F32": _float(lambda x: 1 / x),
     "V_SQRT_F32": _float(np.sqrt),
 }

@@ -13,7 +13,7 @@ from fatload.link.linker import LinkError, linker
 
 pytest.importorskip("tinygrad.renderer.amd", reason="tinygrad's decoder tables are not installed")
 
-from .machine import Emulator, EmulatorError  # noqa: E402
+from .machine import Emulator, EmulatorError
 
 DATA = Path(__file__).with_name("data")
 

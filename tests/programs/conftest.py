@@ -132,10 +132,16 @@ def compiler() -> Compiler:
 @pytest.fixture(scope="session")
 def built(compiler: Compiler, request: pytest.FixtureRequest) -> dict[tuple[str, str], Path]:
     """Executables by program and runtime (static, shared) of all programs that the selected tests use."""
-    used = {i.callspec.params["program"] for i in request.session.items if "program" in getattr(i, "callspec", _None).params}
+    used = {
+        i.callspec.params["program"] for i in request.session.items if "program" in getattr(i, "callspec", _None).params
+    }
     wanted = [(p, r) for p in programs() if p in used or p.name == "vecadd" for r in ("static", "shared")]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda p: [compiler.compile(s, "-c", *p.flags) for s in p.sources], dict.fromkeys(p for p, _ in wanted)))
+        list(
+            pool.map(
+                lambda p: [compiler.compile(s, "-c", *p.flags) for s in p.sources], dict.fromkeys(p for p, _ in wanted)
+            )
+        )
         paths = pool.map(lambda w: compiler.link(*w), wanted)
         return {(p.name, r): path for (p, r), path in zip(wanted, paths, strict=True)}
 

@@ -14,8 +14,7 @@ from fatload.codegen.cpu.calls import call_parts
 from fatload.codegen.cpu.function import lowering_function
 from fatload.codegen.reach import Reach, reach
 from fatload.ptx.layout import ModuleLayout, layout
-from fatload.ptx.model import Address, Function, Instruction, Module, PtxError, Sym, Unsupported, Variable
-from fatload.ptx.model import SIZES
+from fatload.ptx.model import SIZES, Address, Function, Instruction, Module, PtxError, Sym, Unsupported, Variable
 
 TRIPLE = "amdgcn-amd-amdhsa"
 _TARGET = re.compile(r"(gfx[0-9a-f]+(?:-[0-9a-z]+)*)(?::wave(32|64))?\Z")
@@ -50,13 +49,17 @@ def parse_target(text: str) -> Target:
     return Target(chip, wave)
 
 
+CHIPS = """
+gfx900 gfx902 gfx904 gfx906 gfx908 gfx909 gfx90a gfx90c gfx942 gfx950 gfx1010 gfx1011 gfx1012
+gfx1013 gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036 gfx1100 gfx1101 gfx1102 gfx1103
+gfx1150 gfx1151 gfx1152 gfx1153 gfx1200 gfx1201 gfx9-generic gfx9-4-generic gfx10-1-generic
+gfx10-3-generic gfx11-generic gfx12-generic
+"""
+
+
 def chips() -> frozenset[str]:
     """Chips that are translated for."""
-    return frozenset(
-        "gfx900 gfx902 gfx904 gfx906 gfx908 gfx909 gfx90a gfx90c gfx942 gfx950 gfx1010 gfx1011 gfx1012 gfx1013 gfx1030 gfx1031 "
-        "gfx1032 gfx1033 gfx1034 gfx1035 gfx1036 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153 gfx1200 "
-        "gfx1201 gfx9-generic gfx9-4-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic".split()
-    )
+    return frozenset(CHIPS.split())
 
 
 class AmdModule:

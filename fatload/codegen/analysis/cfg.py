@@ -16,7 +16,8 @@ NORETURN = ("ret", "exit", "trap")
 
 @dataclass(slots=True)
 class Branch:
-    """How a block ends. ``kind``: ``jump`` (1 target), ``cond`` (predicate true → first target), ``index`` (brx.idx), ``ret``, ``exit``, ``none`` (noreturn)."""
+    """How a block ends. ``kind``: ``jump`` (1 target), ``cond`` (predicate true → first target), ``index`` (brx.idx), ``ret``,
+    ``exit``, ``none`` (noreturn)."""
 
     kind: str
     targets: list[int] = field(default_factory=list)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from fatload.codegen.analysis.cfg import Graph, Loop
-from fatload.codegen.analysis.ssa import Ssa, destinations, registers
+from fatload.codegen.analysis.ssa import destinations, registers
 from fatload.ptx.model import Addr, FloatImm, Imm, Instruction, Operand, Reg, Special, Sym
 
 
@@ -93,8 +93,9 @@ def operand_shape(o: Operand, values: dict[str, Shape], row_class: bool, irregul
 def analyse(graph: Graph, row_class: bool, params: frozenset[str], irregular: bool) -> Shapes:
     """Shapes of all values in `graph`.
 
-    `row_class`: the CTA's shape class is `row`. `params`: names of a kernel's parameters (a call's parameters are varying). `irregular`: lanes may run ahead of each other (spinning loops, waits inside the warp): then a
-    value is uniform only if it is the same at any time.
+    `row_class`: the CTA's shape class is `row`. `params`: names of a kernel's parameters (a call's parameters are varying).
+    `irregular`: lanes may run ahead of each other (spinning loops, waits inside the warp): then a value is uniform only
+    if it is the same at any time.
     """
     found = Shapes(params=params)
     values = found.values

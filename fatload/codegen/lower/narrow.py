@@ -91,9 +91,7 @@ def narrow(b: Lowering, v: Value, to: Format, rnd: str, satfinite: bool = False)
         # The pattern below NaN is the largest number; a source infinity overflows as any large number does.
         over = b.bin("or", over, b.cmp("uge", magnitude, n(((1 << (width - 1 - m0)) - 1) << m0)))
     limit = n(to.infinity if to.infinities else to.nan)
-    if satfinite:
-        limit = n(largest)
-    elif rnd == "rz":
+    if satfinite or rnd == "rz":
         limit = n(largest)
     elif rnd in ("rm", "rp"):
         toward = negative if rnd == "rp" else b.bin("xor", negative, b.integer("i1", 1))

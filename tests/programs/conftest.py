@@ -8,9 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from fatload.cli.nvcc import find_nvcc
+from tests.support import Installation, build_folder, clean_environment
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
@@ -31,44 +30,6 @@ class Program:
     name: str
     sources: tuple[Path, ...]
     flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Installation:
-    """The installed fatload: its launcher, and its folder with libcuda.so.1."""
-
-    launcher: Path
-    native: Path
-
-    def lines(self) -> dict[str, str]:
-        """The variables that ``fatload env`` prints."""
-        printed = subprocess.run(
-            [self.launcher, "env"], check=True, capture_output=True, text=True, env=clean_environment()
-        ).stdout
-        shell = subprocess.run(
-            ["sh", "-c", f"{printed}\nenv -0"], check=True, capture_output=True, env=clean_environment()
-        ).stdout.decode()
-        after = dict(v.split("=", 1) for v in shell.split("\0") if "=" in v)
-        return {k: v for k, v in after.items() if clean_environment().get(k) != v and k not in ("_", "PWD", "SHLVL")}
-
-
-def clean_environment() -> dict[str, str]:
-    """The environment without settings of fatload and of the dynamic loader; FATLOAD_HOME and FATLOAD_PYTHON stay, they say which
-    installation is tested."""
-    kept = ("FATLOAD_HOME", "FATLOAD_PYTHON")
-    return {k: v for k, v in os.environ.items() if k in kept or not k.startswith(("FATLOAD_", "LD_"))}
-
-
-@pytest.fixture(scope="session")
-def installation() -> Installation:
-    """The fatload of this interpreter's environment, else of the PATH."""
-    beside = Path(sys.executable).parent / "fatload"
-    found = str(beside) if beside.exists() else shutil.which("fatload")
-    if found is None:
-        pytest.fail("fatload is not installed: pip install .[dev]")
-    from fatload.cli.env import library_directory
-
-    return Installation(Path(found), library_directory())
 
 
 class Compiler:
@@ -125,8 +86,7 @@ def programs() -> list[Program]:
 
 @pytest.fixture(scope="session")
 def compiler() -> Compiler:
-    base = Path(os.environ.get("FATLOAD_TEST_BUILD", f"/tmp/fatload-tests-{os.getuid()}"))
-    return Compiler(base / "programs")
+    return Compiler(build_folder() / "programs")
 
 
 @pytest.fixture(scope="session")

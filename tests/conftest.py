@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from pathlib import Path
-
 import pytest
 
-from tests.support import Installation
+from tests.compiler import Compiler
+from tests.support import Installation, build_folder, find_installation
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Compiler:
+    """NVIDIA's compiler."""
+    return Compiler(build_folder() / "programs")
 
 
 @pytest.fixture(scope="session")
 def installation() -> Installation:
     """The fatload of this interpreter's environment, else of the PATH."""
-    from fatload.cli.env import library_directory
-
-    beside = Path(sys.executable).parent / "fatload"
-    found = str(beside) if beside.exists() else shutil.which("fatload")
-    if found is None:
-        pytest.fail("fatload is not installed: pip install '.[dev]'")
-    return Installation(Path(found), library_directory())
+    return find_installation()

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 
 def clean_environment() -> dict[str, str]:
@@ -45,3 +50,37 @@ class Installation:
         after = subprocess.run(shell, check=True, capture_output=True, text=True, env=clean).stdout
         pairs = dict(v.split("=", 1) for v in after.split("\0") if "=" in v)
         return {k: v for k, v in pairs.items() if clean.get(k) != v and k not in ("_", "PWD", "SHLVL")}
+
+    def call(
+        self,
+        *arguments: str | Path,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        given: str = "",
+        timeout: float = 120,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs the launcher with these arguments, in the clean environment plus `environment`; `given` is its standard input."""
+        return subprocess.run(
+            [str(self.launcher), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            input=given,
+            timeout=timeout,
+            env=clean_environment() | dict(environment or {}),
+            cwd=cwd,
+            check=False,
+        )
+
+
+def find_installation() -> Installation:
+    """The fatload of this interpreter's environment, else of the PATH."""
+    beside = Path(sys.executable).parent / "fatload"
+    found = str(beside) if beside.exists() else shutil.which("fatload")
+    if found is None:
+        pytest.fail("fatload is not installed: pip install '.[dev]'")
+    # What it puts in front of the loader's path is where its library lies.
+    command = [found, "run", "printenv", "LD_LIBRARY_PATH"]
+    done = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False)
+    assert done.returncode == 0, done.stderr
+    return Installation(Path(found), Path(done.stdout.strip().split(":")[0]))

@@ -5,70 +5,16 @@ Programs are compiled once, by content, into $FATLOAD_TEST_BUILD (default /tmp/f
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fatload.cli.nvcc import find_nvcc
-from tests.support import Installation, build_folder, clean_environment
+from tests.compiler import EXAMPLES, Compiler, Program
+from tests.support import Installation, clean_environment
 
 HERE = Path(__file__).resolve().parent
-EXAMPLES = HERE.parents[1] / "examples"
-FLAGS = ["-O2", "-std=c++17", f"-I{EXAMPLES}"]
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program of one or more sources; `flags` are its own compiler options."""
-
-    name: str
-    sources: tuple[Path, ...]
-    flags: tuple[str, ...] = ()
-
-
-class Compiler:
-    """nvcc with a cache of what it made."""
-
-    def __init__(self, folder: Path) -> None:
-        found = find_nvcc()
-        if found is None:
-            pytest.fail("nvcc was not found: pip install .[dev], or put it into the PATH")
-        self.nvcc, self.link_flags = found
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        headers = b"".join(p.read_bytes() for p in sorted([*EXAMPLES.glob("*.h"), *HERE.glob("*.h")]))
-        self.base = headers + self.nvcc.encode()
-
-    def _path(self, name: str, suffix: str, *parts: bytes) -> Path:
-        key = hashlib.blake2b(b"\0".join([self.base, name.encode(), *parts]), digest_size=10).hexdigest()
-        return self.folder / f"{name}-{key}{suffix}"
-
-    def _make(self, target: Path, command: list[str]) -> Path:
-        if not target.exists():
-            partial = target.with_name(f"{target.stem}.{os.getpid()}{target.suffix}")
-            done = subprocess.run([*command, "-o", str(partial)], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}{done.stderr}"
-            partial.rename(target)
-        return target
-
-    def compile(self, source: Path, *flags: str, suffix: str = ".o") -> Path:
-        """One source, compiled with `flags` (``-c`` by default)."""
-        flags = flags or ("-c",)
-        target = self._path(source.stem, suffix, source.read_bytes(), shlex.join(flags).encode())
-        return self._make(target, [self.nvcc, *FLAGS, *flags, str(source)])
-
-    def link(self, program: Program, cudart: str) -> Path:
-        """A program with the ``static`` or ``shared`` CUDA runtime. The two differ in nothing else."""
-        objects = [self.compile(s, "-c", *program.flags) for s in program.sources]
-        target = self._path(f"{program.name}-{cudart}", "", *(o.name.encode() for o in objects))
-        flags = [f"-cudart={cudart}", *self.link_flags, *program.flags]
-        return self._make(target, [self.nvcc, *flags, *map(str, objects)])
 
 
 def programs() -> list[Program]:
@@ -82,11 +28,6 @@ def programs() -> list[Program]:
         found.append(Program(s.stem, (s,), flags))
     found.append(Program("units", tuple(s for s in own if s.stem.startswith("units_"))))
     return found
-
-
-@pytest.fixture(scope="session")
-def compiler() -> Compiler:
-    return Compiler(build_folder() / "programs")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program, Runner, programs
+from tests.compiler import Program
+
+from .conftest import Runner, programs
 
 Built = dict[tuple[str, str], Path]
 EXITS = {"assertion": 0}

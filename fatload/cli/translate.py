@@ -110,14 +110,20 @@ def translate(
         fail("code for AMD chips needs --output", 2)
     if amd and len(files) > 1 and output is not None:
         fail("--output takes one FILE", 2)
-    modules = list(_modules(files))
+    if amd and output is not None:
+        _one_wave_size(amd)
+    modules = list(_modules(files, keep=len(amd) < len(targets) and (output is not None or not dumps)))
     if not modules:
         fail("no PTX in " + ", ".join(map(str, files)))
+    _known(kernels, modules)
     for spec in dumps:
         _dump(spec, modules, targets, kernels)
     if dumps and output is None:
         return
     tasks = list(_tasks(modules, targets, kernels))
+    whole = len({t.module for t in tasks if not t.kernel})
+    if output is not None and whole > 1:
+        fail(f"{files[0]} holds {whole} modules with kernels; --output takes one: name the object or fatbin of one")
     results, errors = _run(tasks, jobs or len(os.sched_getaffinity(0)))
     for task, message in errors:
         click.echo(f"fatload: {task}: {message}", err=True)
@@ -151,14 +157,31 @@ def _targets(arches: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _modules(files: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
-    """(module id, PTX text) of the images that a program would load; manifests and images go to the cache."""
+def _one_wave_size(targets: list[str]) -> None:
+    """Loaders choose from a bundle by the chip alone."""
+    chips = [t.partition(":")[0] for t in targets]
+    twice = next((c for c in chips if chips.count(c) > 1), None)
+    if twice is not None:
+        fail(f"a bundle cannot hold {' and '.join(t for t in targets if t.partition(':')[0] == twice)}: one of them", 2)
+
+
+def _known(kernels: tuple[str, ...], modules: list[tuple[str, str]]) -> None:
+    """Makes sure that the kernels asked for exist."""
+    names = {n for _, text in modules for n in kernel_names(text)} if kernels else set()
+    for name in kernels:
+        if name not in names:
+            fail(f"no kernel {name}; there are: {', '.join(sorted(names))[:500] or 'none'}")
+
+
+def _modules(files: tuple[Path, ...], *, keep: bool) -> Iterator[tuple[str, str]]:
+    """(module id, PTX text) of the images that a program would load; `keep`: manifests and images go to the cache."""
     from fatload.cache.key import StoredImage, module_id
     from fatload.cache.store import Store
-    from fatload.elf import FatbinError, choose, containers
+    from fatload.elf import FatbinError, containers
+    from fatload.elf import modules as modules_of
     from fatload.ptx.manifest import manifest_text_and_payload
     from fatload.ptx.model import PtxError
-    from fatload.service.images import keep
+    from fatload.service.images import keep as keep_images
 
     store = Store()
     for file in files:
@@ -166,10 +189,10 @@ def _modules(files: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
             found = containers(file)
         except (FatbinError, OSError) as e:
             fail(f"{file}: {e}")
-        for c in found:
-            image = choose(c.images, capability())
-            if image is None:
-                continue
+        for images in modules_of(found, capability()):
+            if len(images) > 1:
+                fail(f"{file}: linking {len(images)} PTX modules (-rdc=true) is not supported yet")
+            image = images[0]
             try:
                 text = image.text()
                 head, payload = manifest_text_and_payload(text)
@@ -178,8 +201,9 @@ def _modules(files: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
             stored = StoredImage(1, image.sm, image.flags, image.compression, image.raw_bytes, image.stored)
             id_ = module_id([stored])
             try:
-                keep(store, id_, [stored])
-                store.write(id_, "manifest", head, payload)
+                if keep:
+                    keep_images(store, id_, [stored])
+                    store.write(id_, "manifest", head, payload)
             except OSError as e:
                 fail(f"the cache cannot be written: {e}")
             yield id_, text
@@ -246,7 +270,8 @@ def _run(tasks: list[Task], jobs: int) -> tuple[dict[str, bytes], list[tuple[Tas
                         errors.append((task, message))
                     elif code is not None:
                         results[task.target] = code
-    return results, errors
+    order = [t.target for t in tasks]
+    return dict(sorted(results.items(), key=lambda r: order.index(r[0]))), errors
 
 
 def _write(output: Path, results: dict[str, bytes]) -> None:

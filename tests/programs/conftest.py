@@ -17,6 +17,9 @@ from tests.support import Installation, clean_environment
 HERE = Path(__file__).resolve().parent
 
 
+OWN_FLAGS = {"per_thread_stream": ("-default-stream=per-thread",), "divergence": ("-arch=sm_80",)}
+
+
 def programs() -> list[Program]:
     """All programs: one a source, but `units_*.cu`, which make one."""
     found = [Program(s.stem, (s,)) for s in sorted(EXAMPLES.glob("*.cu")) if not s.stem.endswith("_kernel")]
@@ -24,8 +27,7 @@ def programs() -> list[Program]:
     for s in own:
         if s.stem.startswith("units_"):
             continue
-        flags = ("-default-stream=per-thread",) if s.stem == "per_thread_stream" else ()
-        found.append(Program(s.stem, (s,), flags))
+        found.append(Program(s.stem, (s,), OWN_FLAGS.get(s.stem, ())))
     found.append(Program("units", tuple(s for s in own if s.stem.startswith("units_"))))
     return found
 

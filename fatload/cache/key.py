@@ -41,9 +41,13 @@ def native_directory() -> Path:
     if home:
         return Path(home)
     if not (NATIVE / "libcuda.so.1").exists():
+        import sysconfig
+
         import fatload
 
-        for folder in fatload.__path__:
+        # The package may come from a checkout (tests do that): the built libraries are then in the installed one.
+        installed = [str(Path(sysconfig.get_path(k)) / "fatload") for k in ("platlib", "purelib")]
+        for folder in (*fatload.__path__, *installed):
             if (Path(folder) / "native" / "libcuda.so.1").exists():
                 return Path(folder) / "native"
     return NATIVE

@@ -120,11 +120,16 @@ class Builder:
         if self.lanes == 1 or v.kind == VARYING:
             return v.text
         if v.kind == AFFINE:
-            if v.vec is None:
+            if v.vec is not None:
+                return v.vec
+            # Kept by block, not in the value: thread indices, say, are shared by all blocks.
+            key = (v.type, f"{v.text} + lane * {v.stride}")
+            known = self.splats.get(key)
+            if known is None:
                 steps = ", ".join(f"{v.type} {_wrap(k * v.stride, BITS[v.type])}" for k in range(self.lanes))
                 base = self.splat(v.type, v.text)
-                v.vec = self.let(f"add {self.vector(v.type)} {base}, <{steps}>")
-            return v.vec
+                known = self.splats[key] = self.let(f"add {self.vector(v.type)} {base}, <{steps}>")
+            return known
         return self.splat(v.type, v.text)
 
     def splat(self, type_: str, text: str) -> str:

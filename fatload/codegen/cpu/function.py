@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import replace
 
 from fatload.codegen.analysis.cfg import Block, Branch, build
 from fatload.codegen.analysis.shapes import analyse
@@ -356,9 +355,8 @@ class CpuFunction(CpuCalls):
             self.emit(f"br i1 {p.text}, label %{yes}, label %{no}")
             kept = dict(self.splats), dict(self.values), self._mask_vector
             for label, target in ((yes, taken), (no, other)):
-                # Copies: vectors made on one way do not exist on the other.
-                self.splats, self._mask_vector = dict(kept[0]), kept[2]
-                self.values = {name: replace(v) for name, v in kept[1].items()}
+                # Copies: what is loaded and widened on one way does not exist on the other.
+                self.splats, self.values, self._mask_vector = dict(kept[0]), dict(kept[1]), kept[2]
                 self.place(label)
                 self.edge(target, self.mask, True)
                 self.go(target)

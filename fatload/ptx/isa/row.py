@@ -58,8 +58,18 @@ class Row:
         return sum(o.name.startswith("d") for o in self.operands)
 
     def match(self, modifiers: tuple[str, ...]) -> dict[str, str] | None:
-        """Attributes that `modifiers` give if they fit, else None."""
+        """Attributes that `modifiers` give if they fit in the table's order, else None."""
         return _match(self.groups, 0, modifiers, 0)
+
+    def match_any_order(self, modifiers: tuple[str, ...]) -> dict[str, str] | None:
+        """Attributes that `modifiers` give if they fit in some order, else None.
+
+        ptxas takes most modifiers in any order (``atom.add.release.gpu.u32``), but types among themselves in the table's, and
+        the words that say which half of a product is meant first.
+        """
+        if _FIRST.intersection(modifiers[1:]):
+            return None
+        return _match_any_order(self.groups, 0, modifiers)
 
     def types(self, attrs: Mapping[str, str]) -> tuple[str, ...]:
         """The operands' types under these attributes."""
@@ -87,6 +97,25 @@ def _match(groups: tuple[Group, ...], g: int, words: tuple[str, ...], w: int) ->
                     rest[group.name] = value
                 return rest
     return _match(groups, g + 1, words, w) if group.optional else None
+
+
+_FIRST = frozenset(["lo", "hi", "wide"])
+
+
+def _match_any_order(groups: tuple[Group, ...], g: int, words: tuple[str, ...]) -> dict[str, str] | None:
+    if g == len(groups):
+        return None if words else {}
+    group = groups[g]
+    for w, word in enumerate(words):
+        value = group.words.get(word)
+        if value is not None:
+            rest = _match_any_order(groups, g + 1, words[:w] + words[w + 1 :])
+            if rest is not None and group.name:
+                rest[group.name] = value
+            if rest is not None or not group.optional:
+                return rest  # the first that fits: words of like groups keep their order
+            break
+    return _match_any_order(groups, g + 1, words) if group.optional else None
 
 
 def _spell(groups: tuple[Group, ...], g: int, done: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -28,13 +28,13 @@ def rows() -> dict[str, tuple[Row, ...]]:
 
 @cache
 def candidates(opcode: str, modifiers: tuple[str, ...]) -> tuple[Match, ...]:
-    """Rows whose modifiers fit, in the table's order."""
-    found = []
-    for row in rows().get(opcode, ()):
-        attrs = row.match(modifiers)
-        if attrs is not None:
-            found.append((row, attrs, row.types(attrs)))
-    return tuple(found)
+    """Rows whose modifiers fit, in the table's order; if none does as the table spells them, those that fit in another order."""
+    known = rows().get(opcode, ())
+    for match in (Row.match, Row.match_any_order):
+        found = [(row, attrs) for row in known if (attrs := match(row, modifiers)) is not None]
+        if found:
+            return tuple((row, attrs, row.types(attrs)) for row, attrs in found)
+    return ()
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fatload.cache.store import Store, parse_size
-from fatload.cli.common import SETTINGS, fail, print_json, size
+from fatload.cli.common import SETTINGS, console, fail, print_json, printable, size
 
 
 @click.group(context_settings=SETTINGS)
@@ -72,14 +72,13 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("kernel", "target", "shape", "size", "last used")
     for r in rows:
         used = datetime.datetime.fromtimestamp(r["used"]).strftime("%Y-%m-%d %H:%M")
-        table.add_row(r["kernel"], r["target"], r["shape"], size(r["bytes"]), used)
-    Console().print(table)
+        table.add_row(printable(r["kernel"]), r["target"], r["shape"], size(r["bytes"]), used)
+    console().print(table)
 
 
 @cache.command(context_settings=SETTINGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -59,16 +60,18 @@ def env(form: str, device: str) -> None:
     variables = {"FATLOAD_DEVICE": device}
     if os.environ.get("FATLOAD_CACHE_DIR"):
         variables["FATLOAD_CACHE_DIR"] = str(Path(os.environ["FATLOAD_CACHE_DIR"]).absolute())
-    paths = {"LD_LIBRARY_PATH": native, "LD_PRELOAD": f"{native}/libcuda.so.1"}
+    # The loader splits LD_PRELOAD at blanks, too; then the folder on the search path has to do.
+    library = "libcuda.so.1" if re.search(r"\s", native) else f"{native}/libcuda.so.1"
+    paths = {"LD_LIBRARY_PATH": native, "LD_PRELOAD": library}
     if form == "docker":
-        for name, value in variables.items():
-            click.echo(f"ENV {name}={value}")
-        for name, value in paths.items():
-            click.echo(f"ENV {name}={value}")
+        for name, value in {**variables, **paths}.items():
+            click.echo(f"ENV {name}={_docker(value)}")
         return
     if form == "fish":
-        for name, value in {**variables, **paths}.items():
-            click.echo(f"set -gx {name} {shlex.quote(value)}")
+        for name, value in variables.items():
+            click.echo(f"set -gx {name} {_fish(value)}")
+        for name, value in paths.items():
+            click.echo(f"set -gx {name} {_fish(value)}(string replace -r -- '^(.)' ':$1' \"${name}\")")
         return
     if form == "slurm":
         click.echo("# for a job script; nodes without AVX2 cannot run the CPU device")
@@ -76,3 +79,13 @@ def env(form: str, device: str) -> None:
         click.echo(f"export {name}={shlex.quote(value)}")
     for name, value in paths.items():
         click.echo(f'export {name}={shlex.quote(value)}"${{{name}:+:${name}}}"')
+
+
+def _fish(value: str) -> str:
+    """A value quoted for fish, whose single quotes know two escapes."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _docker(value: str) -> str:
+    """A value for ENV, which expands variables in double quotes."""
+    return value if re.fullmatch(r"[\w./:@%+,-]+", value) else '"' + re.sub(r'([\\"$])', r"\\\1", value) + '"'

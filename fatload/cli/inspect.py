@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fatload.cli.common import SETTINGS, fail, print_json, size
+from fatload.cli.common import SETTINGS, console, fail, print_json, printable, size
 
 
 @click.command(context_settings=SETTINGS)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines instead of tables.")
 def inspect(file: Path, as_json: bool) -> None:
     """Show what CUDA code FILE holds.
@@ -21,7 +22,7 @@ def inspect(file: Path, as_json: bool) -> None:
     variables of its modules.
 
     \b
-    Exit status: 0, or 1 when FILE cannot be read or is damaged.
+    Exit status: 0, or 1 when FILE or a part of it cannot be read or is damaged.
 
     \b
     fatload inspect ./app
@@ -38,6 +39,10 @@ def inspect(file: Path, as_json: bool) -> None:
         print_json(report)
     else:
         _print(report)
+    damaged = [(n, i["error"]) for n, i in enumerate(report["images"]) if "error" in i]
+    for n, message in damaged:
+        click.echo(f"fatload: {printable(f'{file}: image {n}: {message}')}", err=True)
+    sys.exit(1 if damaged else 0)
 
 
 def describe(data: bytes) -> dict[str, Any]:
@@ -61,7 +66,7 @@ def describe(data: bytes) -> dict[str, Any]:
 def _code_object(code: bytes, name: str) -> dict[str, Any]:
     from fatload.link.metadata import kernels, metadata
 
-    target = metadata(code).get("amdhsa.target", name).rpartition("--")[2]
+    target = str(metadata(code).get("amdhsa.target", name)).rpartition("--")[2]
     rows = [
         {
             "name": k.name,
@@ -153,21 +158,19 @@ def _sass(data: bytes) -> dict[str, Any]:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    out = console()
+    file = printable(report["file"])
     if not report["images"]:
-        console.print(f"{report['file']}: no CUDA code")
+        click.echo(f"{file}: no CUDA code")
         return
-    table = Table(
-        "#", "kind", "arch", "version", "size", "stored as", "from", title=report["file"], title_justify="left"
-    )
+    table = Table("#", "kind", "arch", "version", "size", "stored as", "from", title=file, title_justify="left")
     for n, i in enumerate(report["images"]):
         how = "" if i.get("compression", "none") == "none" else f"{size(i['stored_bytes'])} {i['compression']}"
         whole = size(i.get("raw_bytes") or i["stored_bytes"])
-        table.add_row(str(n), i["kind"], i["arch"], i.get("version", ""), whole, how, i["source"])
-    console.print(table)
+        table.add_row(str(n), i["kind"], i["arch"], i.get("version", ""), whole, how, printable(i["source"]))
+    out.print(table)
     rows = [(n, i, k) for n, i in enumerate(report["images"]) for k in i.get("kernels", [])]
     if rows:
         table = Table(
@@ -175,19 +178,16 @@ def _print(report: dict[str, Any]) -> None:
         )
         for n, _, k in rows:
             table.add_row(
-                str(n), k["name"], _parameters(k), str(k["shared_bytes"]),
+                str(n), printable(k["name"]), _parameters(k), str(k["shared_bytes"]),
                 str(k.get("local_bytes", "")), str(k.get("registers", "")),
             )  # fmt: skip
-        console.print(table)
+        out.print(table)
     variables = [(n, v) for n, i in enumerate(report["images"]) for v in i.get("variables", [])]
     if variables:
         table = Table("#", "variable", "space", "bytes", title="variables", title_justify="left")
         for n, v in variables:
-            table.add_row(str(n), v["name"], v["space"], str(v["bytes"]))
-        console.print(table)
-    for n, i in enumerate(report["images"]):
-        if "error" in i:
-            console.print(f"image {n}: {i['error']}", style="red", markup=False)
+            table.add_row(str(n), printable(v["name"]), v["space"], str(v["bytes"]))
+        out.print(table)
 
 
 def _parameters(k: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from fatload.cli.common import SETTINGS, fail
+from fatload.cli.common import SETTINGS, fail, printable
 
 CPU = ("x86-64-v3", "x86-64-v4")
 SHAPES = ("row", "any")
@@ -56,9 +56,7 @@ def perform(task: Task, cache: str) -> tuple[bytes | None, str]:
 
 
 @click.command(context_settings=SETTINGS)
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE…", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
 @click.option(
     "--arch",
     "arches",
@@ -126,7 +124,7 @@ def translate(
         fail(f"{files[0]} holds {whole} modules with kernels; --output takes one: name the object or fatbin of one")
     results, errors = _run(tasks, jobs or len(os.sched_getaffinity(0)))
     for task, message in errors:
-        click.echo(f"fatload: {task}: {message}", err=True)
+        click.echo(f"fatload: {printable(f'{task}: {message}')}", err=True)
     if output is not None and results:
         _write(output, results)
     done = len(tasks) - len(errors)
@@ -187,7 +185,9 @@ def _modules(files: tuple[Path, ...], *, keep: bool) -> Iterator[tuple[str, str]
     for file in files:
         try:
             found = containers(file)
-        except (FatbinError, OSError) as e:
+        except OSError as e:
+            fail(f"{file}: {e.strerror}")
+        except FatbinError as e:
             fail(f"{file}: {e}")
         for images in modules_of(found, capability()):
             if len(images) > 1:
@@ -293,6 +293,7 @@ def _write(output: Path, results: dict[str, bytes]) -> None:
 
 def _dump(spec: str, modules: list[tuple[str, str]], targets: list[str], kernels: tuple[str, ...]) -> None:
     from fatload.codegen.stages import stage
+    from fatload.link.linker import LinkError
     from fatload.ptx.model import PtxError, Unsupported
 
     name, _, file = spec.partition("=")
@@ -308,7 +309,7 @@ def _dump(spec: str, modules: list[tuple[str, str]], targets: list[str], kernels
         try:
             artifact = stage(text, kernel, target, name)
             path.write_bytes(artifact)
-        except (PtxError, Unsupported) as e:
+        except (PtxError, Unsupported, LinkError) as e:
             fail(f"kernel {kernel}: {e}")
         except OSError as e:
             fail(f"{path}: {e.strerror}")

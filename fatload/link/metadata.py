@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection, SymbolTableSection
-
+from fatload.elf import FatbinError, sections
 from fatload.link.linker import LinkError
 from fatload.link.msgpack import MsgpackError, unpack
 
@@ -33,54 +30,95 @@ class KernelMetadata:
     arguments: tuple[tuple[int, int, str], ...]
 
 
-def _elf(code: bytes) -> ELFFile:
+def _elf(code: bytes) -> sections.Elf:
+    if code[:4] != b"\x7fELF":
+        raise LinkError("not a code object: no ELF file")
     try:
-        return ELFFile(io.BytesIO(code))
-    except ELFError as e:
-        raise LinkError(f"not a code object: {e}") from None
+        return sections.read(code)
+    except FatbinError as e:
+        raise LinkError(f"damaged code object: {e}") from None
 
 
 def metadata(code: bytes) -> dict[str, Any]:
     """The metadata map of a code object. Raises LinkError."""
-    for section in _elf(code).iter_sections():
-        if isinstance(section, NoteSection):
-            for note in section.iter_notes():
-                if note["n_name"] == "AMDGPU" and note["n_type"] in (NT_AMDGPU_METADATA, "NT_AMDGPU_METADATA"):
-                    raw = note["n_descdata"] if "n_descdata" in note else note["n_desc"]
-                    try:
-                        result = unpack(raw if isinstance(raw, bytes) else raw.encode("latin-1"))
-                    except MsgpackError as e:
-                        raise LinkError(str(e)) from None
-                    if isinstance(result, dict):
-                        return result
+    for section in _elf(code).sections:
+        note = _note(section.bytes) if section.name.startswith(".note") else None
+        if note is None:
+            continue
+        try:
+            result = unpack(note)
+        except MsgpackError as e:
+            raise LinkError(f"damaged AMDGPU metadata: {e}") from None
+        if not isinstance(result, dict):
+            raise LinkError("damaged AMDGPU metadata: no map")
+        return result
     raise LinkError("the code object has no AMDGPU metadata")
 
 
+def _note(data: bytes) -> bytes | None:
+    """What the AMDGPU metadata note among the notes of a section holds."""
+    at = 0
+    while at + 12 <= len(data):
+        name_bytes, size, kind = struct.unpack_from("<III", data, at)
+        name = data[at + 12 : at + 12 + name_bytes]
+        at += 12 + -(-name_bytes // 4) * 4
+        if name == b"AMDGPU\0" and kind == NT_AMDGPU_METADATA:
+            return data[at : at + size]
+        at += -(-size // 4) * 4
+    return None
+
+
 def kernels(code: bytes) -> dict[str, KernelMetadata]:
-    """The kernels of a code object by name."""
+    """The kernels of a code object by name. Raises LinkError."""
     found = {}
-    for k in metadata(code).get("amdhsa.kernels", []):
-        name = k[".name"]
+    for k in _list(metadata(code), "amdhsa.kernels"):
+        name = k.get(".name")
+        if not isinstance(name, str):
+            raise LinkError("damaged AMDGPU metadata: a kernel without a name")
+        arguments = [(_number(a, ".offset"), _number(a, ".size"), str(a.get(".value_kind"))) for a in _list(k, ".args")]
         found[name] = KernelMetadata(
             name,
-            k.get(".kernarg_segment_size", 0),
-            k.get(".group_segment_fixed_size", 0),
-            k.get(".private_segment_fixed_size", 0),
-            k.get(".vgpr_count", 0),
-            k.get(".sgpr_count", 0),
-            k.get(".wavefront_size", 0),
-            k.get(".max_flat_workgroup_size", 0),
-            tuple((a.get(".offset", 0), a.get(".size", 0), a.get(".value_kind", "")) for a in k.get(".args", [])),
+            _number(k, ".kernarg_segment_size"),
+            _number(k, ".group_segment_fixed_size"),
+            _number(k, ".private_segment_fixed_size"),
+            _number(k, ".vgpr_count"),
+            _number(k, ".sgpr_count"),
+            _number(k, ".wavefront_size"),
+            _number(k, ".max_flat_workgroup_size"),
+            tuple(arguments),
         )
     return found
 
 
+def _list(map_: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A list of maps; none: empty. Raises LinkError."""
+    found = map_.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(m, dict) for m in found):
+        raise LinkError(f"damaged AMDGPU metadata: {key} is no list of maps")
+    return found
+
+
+def _number(map_: dict[str, Any], key: str) -> int:
+    """A number; none: 0. Raises LinkError."""
+    found = map_.get(key, 0)
+    if not isinstance(found, int):
+        raise LinkError(f"damaged AMDGPU metadata: {key} is no number")
+    return found
+
+
 def symbols(code: bytes) -> set[str]:
-    """Defined dynamic symbols."""
-    section = _elf(code).get_section_by_name(".dynsym")
-    if not isinstance(section, SymbolTableSection):
+    """Defined dynamic symbols. Raises LinkError."""
+    elf = _elf(code)
+    table, strings = elf.section(".dynsym"), elf.section(".dynstr")
+    if table is None or strings is None:
         return set()
-    return {s.name for s in section.iter_symbols() if s.name and s["st_shndx"] != "SHN_UNDEF"}
+    found = set()
+    for at in range(24, len(table.bytes) - 23, 24):  # the first one is empty
+        name, _, _, section = struct.unpack_from("<IBBH", table.bytes, at)
+        if section:
+            end = strings.bytes.find(b"\0", name)
+            found.add(strings.bytes[name : max(end, name)].decode("utf-8", "replace"))
+    return found - {""}
 
 
 def check(code: bytes, expected: Iterable[str]) -> None:

@@ -83,6 +83,8 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
         result = {}
         for _ in range(count):
             key, at = _value(data, at, depth + 1)
+            if isinstance(key, list | dict):
+                raise MsgpackError("a map or an array as a key")
             result[key], at = _value(data, at, depth + 1)
         return result, at
     raise MsgpackError(f"unknown tag {tag:#x}")

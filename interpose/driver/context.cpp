@@ -16,7 +16,8 @@ CUctx_st* make_context(int device, unsigned flags, bool primary) {
   context->primary = primary;
   context->flags = flags;
   context->active = !primary;
-  context->limits = {{0, 1024}, {1, 8 << 20}, {2, 8 << 20}, {4, 2048}, {5, 64}, {6, 0}, {7, 0}, {8, 0}};
+  context->limits = {{0, 1024}, {1, 8 << 20}, {2, 8 << 20}, {4, 2048}, {5, 64}, {6, 0}, {8, 0}};
+  context->limits[7] = static_cast<size_t>(state.device->info().shared_per_cta_optin);
   context->legacy = std::make_unique<CUstream_st>();
   context->legacy->magic = kStreamMagic;
   context->legacy->context = context;
@@ -89,11 +90,17 @@ void empty_context(CUctx_st& context) {
 
 namespace {
 
+// At most one way of waiting (automatic 0, spin 1, yield 2, blocking 4), and flags that exist.
+bool good_flags(unsigned flags) {
+  unsigned waiting = flags & 7;
+  return !(flags & ~0xffu) && (waiting & (waiting - 1)) == 0;
+}
+
 CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
   State& state = State::get();
   if (!out) return CUDA_ERROR_INVALID_VALUE;
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  if (flags & ~0x7fu) return CUDA_ERROR_INVALID_VALUE;
+  if (!good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = state.device->error(); error != CUDA_SUCCESS) {
     state.lost = error;
     return error;
@@ -231,6 +238,7 @@ API CUresult cuCtxGetFlags(unsigned* flags) {
 API CUresult cuCtxSetFlags(unsigned flags) {
   Call call("cuCtxSetFlags", Call::Context);
   if (!call) return call.result();
+  if (!good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   call.context()->flags = flags;
   return CUDA_SUCCESS;
 }
@@ -382,6 +390,7 @@ API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
   Call call("cuDevicePrimaryCtxSetFlags", Call::Init);
   if (!call) return call.result();
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!good_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
   State::get().primary->flags = flags;
   return CUDA_SUCCESS;
 }

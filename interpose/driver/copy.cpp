@@ -18,7 +18,7 @@ bool valid(uintptr_t address, size_t bytes, Side side, bool* pinned) {
     return bytes <= a.bytes - (address - a.start);
   }
   *pinned = false;
-  return side != DeviceSide && address != 0;
+  return side != DeviceSide && address != 0 && bytes <= UINTPTR_MAX - address;
 }
 
 // Runs a copy in the stream; waits for it unless it is asynchronous and all memory stays where it is.
@@ -29,10 +29,12 @@ CUresult finish(CUstream stream, bool wait) {
   return sticky != CUDA_SUCCESS ? sticky : result;
 }
 
+// `contexts`: those that the caller named exist.
 CUresult copy(const char* name, uintptr_t to, Side to_side, uintptr_t from, Side from_side, size_t bytes, bool async,
-              CUstream handle) {
+              CUstream handle, bool contexts = true) {
   Call call(name, Call::Healthy);
   if (!call) return call.result();
+  if (!contexts) return CUDA_ERROR_INVALID_CONTEXT;
   CUstream stream;
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (bytes == 0) return CUDA_SUCCESS;
@@ -53,7 +55,7 @@ CUresult fill(const char* name, CUdeviceptr to, size_t pitch, uint32_t value, un
   CUstream stream;
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (width == 0 || height == 0) return CUDA_SUCCESS;
-  if (to % element || width > SIZE_MAX / element || (height > 1 && pitch < width * element))
+  if (to % element || width > SIZE_MAX / element || (height > 1 && (pitch < width * element || pitch % element)))
     return CUDA_ERROR_INVALID_VALUE;
   size_t row = width * element;
   if (height > 1 && (height - 1) > (SIZE_MAX - row) / pitch) return CUDA_ERROR_INVALID_VALUE;
@@ -69,32 +71,62 @@ CUresult fill(const char* name, CUdeviceptr to, size_t pitch, uint32_t value, un
 struct Place {
   uintptr_t base;
   Side side;
-  size_t pitch, slice;
+  size_t pitch, slice, extent /* bytes from the first to the last one, with the gaps */;
 };
 
-// Resolves a side; false when it is an array (not supported) or the type is none.
-CUresult resolve(CUmemorytype type, const void* host_pointer, CUdeviceptr device_pointer, size_t x, size_t y, size_t z,
-                 size_t pitch, size_t height, size_t width, size_t rows, Place* out) {
+// Arithmetic that remembers whether a result did not fit.
+struct Checked {
+  bool fits = true;
+  size_t add(size_t a, size_t b) {
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) fits = false;
+    return sum;
+  }
+  size_t multiply(size_t a, size_t b) {
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product)) fits = false;
+    return product;
+  }
+};
+
+struct Corner {
+  size_t x, y, z;
+};
+struct Extent {
+  size_t width, height, depth;
+};
+
+// Resolves a side: where it begins, and how far it reaches.
+CUresult resolve(CUmemorytype type, const void* host_pointer, CUdeviceptr device_pointer, Corner from, size_t pitch,
+                 size_t height, Extent size, Place* out) {
+  uintptr_t start;
+  Side side;
   switch (type) {
     case CU_MEMORYTYPE_HOST:
-      *out = {host(host_pointer), HostSide, 0, 0};
+      start = host(host_pointer);
+      side = HostSide;
       break;
     case CU_MEMORYTYPE_DEVICE:
-      *out = {static_cast<uintptr_t>(device_pointer), DeviceSide, 0, 0};
-      break;
     case CU_MEMORYTYPE_UNIFIED:
-      *out = {static_cast<uintptr_t>(device_pointer), AnySide, 0, 0};
+      start = static_cast<uintptr_t>(device_pointer);
+      side = type == CU_MEMORYTYPE_DEVICE ? DeviceSide : AnySide;
       break;
     case CU_MEMORYTYPE_ARRAY:
       return refuse("copying to or from CUDA arrays");
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
-  out->pitch = pitch ? pitch : x + width;
-  if (out->pitch < x + width && rows > 1) return CUDA_ERROR_INVALID_VALUE;
-  out->slice = out->pitch * (height ? height : y + rows);
-  out->base += z * out->slice + y * out->pitch + x;
-  return CUDA_SUCCESS;
+  Checked c;
+  size_t row = c.add(from.x, size.width), rows = c.add(from.y, size.height);
+  if (!pitch) pitch = row;
+  if (!height) height = rows;
+  if ((pitch < row && size.height > 1) || (height < rows && size.depth > 1)) return CUDA_ERROR_INVALID_VALUE;
+  size_t slice = from.z || size.depth > 1 ? c.multiply(pitch, height) : 0;
+  size_t offset = c.add(c.add(c.multiply(from.z, slice), c.multiply(from.y, pitch)), from.x);
+  size_t extent = c.add(c.add(c.multiply(size.depth - 1, slice), c.multiply(size.height - 1, pitch)), size.width);
+  *out = {c.add(start, offset), side, pitch, slice, extent};
+  c.add(out->base, extent);
+  return c.fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult copy_3d(const char* name, const CUDA_MEMCPY3D* c, bool async, CUstream handle) {
@@ -104,18 +136,18 @@ CUresult copy_3d(const char* name, const CUDA_MEMCPY3D* c, bool async, CUstream 
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (!c) return CUDA_ERROR_INVALID_VALUE;
   if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CUDA_SUCCESS;
+  const Extent size{c->WidthInBytes, c->Height, c->Depth};
   Place from, to;
-  if (CUresult error = resolve(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ,
-                               c->srcPitch, c->srcHeight, c->WidthInBytes, c->Height, &from);
+  if (CUresult error = resolve(c->srcMemoryType, c->srcHost, c->srcDevice, {c->srcXInBytes, c->srcY, c->srcZ},
+                               c->srcPitch, c->srcHeight, size, &from);
       error != CUDA_SUCCESS)
     return error;
-  if (CUresult error = resolve(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ,
-                               c->dstPitch, c->dstHeight, c->WidthInBytes, c->Height, &to);
+  if (CUresult error = resolve(c->dstMemoryType, c->dstHost, c->dstDevice, {c->dstXInBytes, c->dstY, c->dstZ},
+                               c->dstPitch, c->dstHeight, size, &to);
       error != CUDA_SUCCESS)
     return error;
-  auto extent = [c](const Place& p) { return (c->Depth - 1) * p.slice + (c->Height - 1) * p.pitch + c->WidthInBytes; };
   bool from_pinned, to_pinned;
-  if (!valid(from.base, extent(from), from.side, &from_pinned) || !valid(to.base, extent(to), to.side, &to_pinned))
+  if (!valid(from.base, from.extent, from.side, &from_pinned) || !valid(to.base, to.extent, to.side, &to_pinned))
     return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
   CUresult error =
@@ -179,11 +211,15 @@ API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return copy("cuMemcpyDtoDAsync", to, DeviceSide, from, DeviceSide, bytes, true, stream);
 }
-API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes) {
-  return copy("cuMemcpyPeer", to, DeviceSide, from, DeviceSide, bytes, false, nullptr);
+API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                          size_t bytes) {
+  return copy("cuMemcpyPeer", to, DeviceSide, from, DeviceSide, bytes, false, nullptr,
+              is_context(to_context) && is_context(from_context));
 }
-API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes, CUstream stream) {
-  return copy("cuMemcpyPeerAsync", to, DeviceSide, from, DeviceSide, bytes, true, stream);
+API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                               size_t bytes, CUstream stream) {
+  return copy("cuMemcpyPeerAsync", to, DeviceSide, from, DeviceSide, bytes, true, stream,
+              is_context(to_context) && is_context(from_context));
 }
 
 API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* c) { return copy_2d("cuMemcpy2D", c, false, nullptr); }

@@ -153,9 +153,8 @@ API CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
   if (!pointer || bytes == 0 || flags & ~15u) return CUDA_ERROR_INVALID_VALUE;
   State& state = State::get();
   auto start = reinterpret_cast<uintptr_t>(pointer);
-  Allocation a;
-  if (state.find_allocation(start, &a) || state.find_allocation(start + bytes - 1, &a))
-    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  if (bytes > UINTPTR_MAX - start) return CUDA_ERROR_INVALID_VALUE;
+  if (state.overlaps(start, bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   state.add_allocation(start, bytes, Allocation::Registered, flags | 2, call.context());
   return CUDA_SUCCESS;
 }

@@ -89,6 +89,14 @@ bool State::find_allocation(uintptr_t address, Allocation* out) {
   return true;
 }
 
+bool State::overlaps(uintptr_t address, size_t bytes) {
+  std::shared_lock lock(memory_mutex);
+  auto after = allocations.lower_bound(address + bytes);
+  if (after == allocations.begin()) return false;
+  const Allocation& last = std::prev(after)->second;
+  return last.start >= address || address - last.start < last.bytes;
+}
+
 bool State::take_allocation(uintptr_t start, Allocation* out) {
   std::unique_lock lock(memory_mutex);
   auto it = allocations.find(start);

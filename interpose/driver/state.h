@@ -146,6 +146,8 @@ class State {
   bool take_allocation(uintptr_t start, Allocation* out);
   // Whether [address, address + bytes) lies in one allocation.
   bool covers(uintptr_t address, size_t bytes, Allocation* out = nullptr);
+  // Whether any allocation has a byte in [address, address + bytes).
+  bool overlaps(uintptr_t address, size_t bytes);
 
  private:
   std::mutex mutex_;

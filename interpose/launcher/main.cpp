@@ -68,6 +68,16 @@ std::string choose_device(const std::string& device) {
   return "unknown device '" + device + "'; known: auto, cpu";
 }
 
+// Whether a file begins as text does, by the rule of shells.
+bool is_text(const std::string& path) {
+  char head[128];
+  FILE* file = std::fopen(path.c_str(), "rbe");
+  if (!file) return false;
+  size_t count = std::fread(head, 1, sizeof head, file);
+  std::fclose(file);
+  return !std::memchr(head, 0, count);
+}
+
 int run_program(std::vector<char*> program, const std::string& native) {
   bool found_only;
   std::string file = find_command(program[0], &found_only);
@@ -80,7 +90,7 @@ int run_program(std::vector<char*> program, const std::string& native) {
   program.push_back(nullptr);
   execv(file.c_str(), program.data());
   int error = errno;
-  if (error == ENOEXEC) {
+  if (error == ENOEXEC && is_text(file)) {
     // A script without an interpreter line: shells run it themselves.
     std::vector<char*> shell = {const_cast<char*>("/bin/sh"), file.data()};
     shell.insert(shell.end(), program.begin() + 1, program.end());

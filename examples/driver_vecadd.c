@@ -1,4 +1,5 @@
-/* Vector addition through the driver API: driver_vecadd FILE-WITH-PTX-OR-FATBIN. Needs no CUDA header and no library to link. */
+/* Vector addition through the driver API: driver_vecadd FILE-WITH-PTX-OR-FATBIN. Needs no CUDA header and no library to
+ * link. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +18,13 @@ static void* function(const char* name) {
   return address;
 }
 
-#define CALL(name, types, ...)                                        \
-  do {                                                                \
-    result code = ((result(*) types)function(#name))(__VA_ARGS__);    \
-    if (code != 0) {                                                  \
-      fprintf(stderr, "%s returned %d\n", #name, code);               \
-      exit(2);                                                        \
-    }                                                                 \
+#define CALL(name, types, ...)                                     \
+  do {                                                             \
+    result code = ((result(*) types)function(#name))(__VA_ARGS__); \
+    if (code != 0) {                                               \
+      fprintf(stderr, "%s returned %d\n", #name, code);            \
+      exit(2);                                                     \
+    }                                                              \
   } while (0)
 
 int main(int argc, char** argv) {
@@ -57,7 +58,8 @@ int main(int argc, char** argv) {
   CALL(cuMemcpyHtoDAsync_v2, (pointer, const void*, size_t, void*), da, a, sizeof a, stream);
   CALL(cuMemcpyHtoDAsync_v2, (pointer, const void*, size_t, void*), db, b, sizeof b, stream);
   void* arguments[] = {&da, &db, &dc, &n};
-  CALL(cuLaunchKernel, (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**), kernel,
+  CALL(cuLaunchKernel,
+       (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**), kernel,
        (N + 127) / 128, 1, 1, 128, 1, 1, 0, stream, arguments, NULL);
   CALL(cuMemcpyDtoHAsync_v2, (void*, pointer, size_t, void*), c, dc, sizeof c, stream);
   CALL(cuStreamSynchronize, (void*), stream);

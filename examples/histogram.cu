@@ -7,7 +7,8 @@ __global__ void histogram(const unsigned char* data, unsigned* bins, int n) {
   __shared__ unsigned mine[kBins];
   for (int b = threadIdx.x; b < kBins; b += blockDim.x) mine[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&mine[data[i] % kBins], 1u);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&mine[data[i] % kBins], 1u);
   __syncthreads();
   for (int b = threadIdx.x; b < kBins; b += blockDim.x) atomicAdd(&bins[b], mine[b]);
 }

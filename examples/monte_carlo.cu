@@ -7,7 +7,8 @@ struct Generator {
 
 __host__ __device__ __noinline__ unsigned draw(Generator* g) {
   g->state = g->state * 6364136223846793005ull + 1442695040888963407ull;
-  unsigned shifted = static_cast<unsigned>(((g->state >> 18) ^ g->state) >> 27), turn = static_cast<unsigned>(g->state >> 59);
+  unsigned shifted = static_cast<unsigned>(((g->state >> 18) ^ g->state) >> 27),
+           turn = static_cast<unsigned>(g->state >> 59);
   return shifted >> turn | shifted << (-turn & 31);
 }
 

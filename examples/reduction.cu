@@ -12,7 +12,9 @@ __global__ void sum(const int* values, long long* total, int n) {
     if (t < k) part[t] += part[t + k];
     __syncthreads();
   }
-  if (t == 0) atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(static_cast<long long>(part[0])));
+  if (t == 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(total),
+              static_cast<unsigned long long>(static_cast<long long>(part[0])));
 }
 
 int main(int argc, char** argv) {

@@ -7,7 +7,8 @@ __global__ void stencil(const float* in, float* out, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x < 1 || y < 1 || x >= width - 1 || y >= height - 1) return;
   int i = y * width + x;
-  out[i] = weights[0] * in[i] + weights[1] * in[i - 1] + weights[2] * in[i + 1] + weights[3] * in[i - width] + weights[4] * in[i + width];
+  out[i] = weights[0] * in[i] + weights[1] * in[i - 1] + weights[2] * in[i + 1] + weights[3] * in[i - width] +
+           weights[4] * in[i + width];
 }
 
 int main(int argc, char** argv) {
@@ -26,7 +27,9 @@ int main(int argc, char** argv) {
     for (int x = 0; x < width; x++) {
       int i = y * width + x;
       bool border = x < 1 || y < 1 || x >= width - 1 || y >= height - 1;
-      double expected = border ? 0.0 : w[0] * double(in[i]) + w[1] * double(in[i - 1]) + w[2] * double(in[i + 1]) + w[3] * double(in[i - width]) + w[4] * double(in[i + width]);
+      double expected = border ? 0.0
+                               : w[0] * double(in[i]) + w[1] * double(in[i - 1]) + w[2] * double(in[i + 1]) +
+                                     w[3] * double(in[i - width]) + w[4] * double(in[i + width]);
       good &= std::fabs(result[i] - expected) < 1e-6;
     }
   return report("stencil", good);

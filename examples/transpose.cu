@@ -22,7 +22,8 @@ bool transposes(int width, int height) {
   std::vector<T> in(width * height);
   for (T& v : in) v = static_cast<T>(random.next());
   T *device = to_device(in), *out = zeros<T>(width * height);
-  transpose<T><<<dim3((width + kTile - 1) / kTile, (height + kTile - 1) / kTile), dim3(kTile, kRows)>>>(device, out, width, height);
+  transpose<T><<<dim3((width + kTile - 1) / kTile, (height + kTile - 1) / kTile), dim3(kTile, kRows)>>>(device, out,
+                                                                                                        width, height);
   LAUNCHED();
   std::vector<T> result = to_host(out, width * height);
   bool good = true;

@@ -1,6 +1,8 @@
 // The command `fatload`. `fatload run` prepares the environment and becomes the program; every other command is Python.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -68,14 +70,14 @@ std::string choose_device(const std::string& device) {
   return "unknown device '" + device + "'; known: auto, cpu";
 }
 
-// Whether a file begins as text does, by the rule of shells.
+// Whether a file begins as text does. Shells look for NUL alone; other control characters tell binary files as well.
 bool is_text(const std::string& path) {
   char head[128];
   FILE* file = std::fopen(path.c_str(), "rbe");
   if (!file) return false;
   size_t count = std::fread(head, 1, sizeof head, file);
   std::fclose(file);
-  return !std::memchr(head, 0, count);
+  return std::all_of(head, head + count, [](unsigned char c) { return c >= ' ' || std::isspace(c) || c == '\x1b'; });
 }
 
 int run_program(std::vector<char*> program, const std::string& native) {

@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def compiler() -> str:
-    """The C++ compiler, or the test is skipped."""
+    """The C++ compiler, which building fatload needs, too."""
     program = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if program is None:
-        pytest.skip("no C++ compiler")
+        pytest.fail("no C++ compiler was found")
     return program
 
 

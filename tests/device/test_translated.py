@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.compiler import Compiler
+from tests.support import build_folder
 
 from .support import Harness, cache_bytes, module_id, object_id
 
@@ -139,14 +140,9 @@ class Program:
 
 
 def compile_cuda(source: str, folder: Path) -> str:
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("no nvcc")
     path = folder / "kernels.cu"
     path.write_text(source)
-    target = path.with_suffix(".ptx")
-    subprocess.run([nvcc, "-ptx", "-std=c++17", "-arch=compute_75", path, "-o", target], check=True)
-    return target.read_text()
+    return Compiler(build_folder() / "programs").compile(path, "-ptx", "-arch=compute_75", suffix=".ptx").read_text()
 
 
 @pytest.fixture(scope="module")

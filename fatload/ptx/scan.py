@@ -51,10 +51,13 @@ class Scan:
         return offset - self.text.rfind("\n", 0, offset)
 
     def functions(self) -> dict[str, Item]:
-        """Functions by name; a definition wins over declarations."""
+        """Functions by name; a definition wins over declarations. Raises PtxError for a second one."""
         found: dict[str, Item] = {}
         for i in self.items:
             if i.kind in ("entry", "func") and (i.name not in found or i.body is not None):
+                if i.name in found and found[i.name].body is not None:
+                    line, column = self.line(i.start), self.column(i.start)
+                    raise PtxError(f"{i.name} is defined twice", line, column, i.name)
                 found[i.name] = i
         return found
 

@@ -142,8 +142,7 @@ CUresult CpuDevice::create_marker(std::unique_ptr<Marker>* out) {
 int CpuDevice::max_active_ctas(DeviceModule& module, uint32_t kernel, int threads, size_t dynamic_shared) {
   if (kernel >= module.kernels.size() || threads <= 0 || threads > 1024) return 0;
   const KernelInfo& k = module.kernels[kernel];
-  if (k.max_threads && static_cast<uint32_t>(threads) > k.max_threads) return 0;
-  size_t shared = k.static_shared + dynamic_shared;
+  size_t shared = k.static_shared + dynamic_shared;  // .maxntid plays no part: a GPU's driver ignores it here, too
   if (shared > static_cast<size_t>(info_.shared_per_cta_optin)) return 0;
   int whole = (threads + 31) / 32 * 32;
   int by_shared = info_.shared_per_multiprocessor / static_cast<int>(shared + kSharedReserved);

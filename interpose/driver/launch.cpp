@@ -58,10 +58,8 @@ bool fits(const Shape& s, const CUfunc_st& f) {
   for (int i = 0; i < 3; i++)
     if (k.required[0] && k.required[i] != s.block[i]) return false;
   const DeviceInfo& info = State::get().device->info();
-  uint64_t shared = uint64_t{k.static_shared} + s.dynamic_shared;
-  if (f.max_dynamic_shared >= 0 && s.dynamic_shared <= static_cast<unsigned>(f.max_dynamic_shared))
-    return shared <= static_cast<uint64_t>(info.shared_per_cta_optin);
-  return shared <= static_cast<uint64_t>(info.shared_per_cta);
+  if (f.max_dynamic_shared >= 0) return s.dynamic_shared <= static_cast<unsigned>(f.max_dynamic_shared);
+  return uint64_t{k.static_shared} + s.dynamic_shared <= static_cast<uint64_t>(info.shared_per_cta);
 }
 
 CUresult launch(const Call& call, const void* function, const Shape& shape, CUstream handle, void** params,

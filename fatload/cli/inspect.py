@@ -165,11 +165,12 @@ def _print(report: dict[str, Any]) -> None:
     if not report["images"]:
         click.echo(f"{file}: no CUDA code")
         return
-    table = Table("#", "kind", "arch", "version", "size", "stored as", "from", title=file, title_justify="left")
+    table = Table("#", "kind", "arch", "version", "size", "stored as", "from")
     for n, i in enumerate(report["images"]):
         how = "" if i.get("compression", "none") == "none" else f"{size(i['stored_bytes'])} {i['compression']}"
         whole = size(i.get("raw_bytes") or i["stored_bytes"])
         table.add_row(str(n), i["kind"], i["arch"], i.get("version", ""), whole, how, printable(i["source"]))
+    click.echo(file)
     out.print(table)
     rows = [(n, i, k) for n, i in enumerate(report["images"]) for k in i.get("kernels", [])]
     if rows:

@@ -18,3 +18,15 @@ def compiler() -> Compiler:
 def installation() -> Installation:
     """The fatload of this interpreter's environment, else of the PATH."""
     return find_installation()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files anew instead of comparing with them"
+    )
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written."""
+    return bool(request.config.getoption("--update-golden"))

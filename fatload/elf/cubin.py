@@ -15,6 +15,8 @@ _ENTRY = 0x10  # st_other of kernels
 _FUNCTION, _OBJECT = 2, 1
 # Attributes of .nv.info
 _PARAM_INFO, _PARAM_BYTES, _REGISTERS = 0x17, 0x19, 0x2F
+_RESERVED = 1024
+"""From sm_90 on a kernel's shared memory begins with bytes of the system's, which ptxas and the driver do not count."""
 _SIZED = 4  # the form of attributes that are followed by bytes
 
 
@@ -94,7 +96,10 @@ def _kernel(by_name: dict[str, sections.Section], symbol: _Symbol, registers: in
     parameters, size = _parameters(info.bytes) if info is not None else ([], 0)
     if registers is None:  # before sm_80 the section header has the number
         registers = text.info >> 24 if text is not None else 0
-    return SassKernel(symbol.name, tuple(sorted(parameters)), size, registers, shared.size if shared is not None else 0)
+    shared_bytes = shared.size if shared is not None else 0
+    if ".nv.shared.reserved.0" in by_name and shared_bytes >= _RESERVED:
+        shared_bytes -= _RESERVED
+    return SassKernel(symbol.name, tuple(sorted(parameters)), size, registers, shared_bytes)
 
 
 def _space(section: str) -> str:

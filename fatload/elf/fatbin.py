@@ -158,16 +158,17 @@ def _block(data: bytes, entry: int, head: int, at: int, size: int) -> bytes:
 
 
 def write(images: Iterable[Image]) -> bytes:
-    """A container of these images. What is stored compressed stays so."""
+    """A container of these images. What is stored compressed stays so. PTX always has a block of options, if an empty
+    one, as NVIDIA's tools expect."""
     body = bytearray()
     numbers = {v: k for k, v in KINDS.items()}
     for i in images:
         blocks = name = b""
         option_at = name_at = 0
-        if i.options:
+        if i.kind == "ptx":
             option_at = ENTRY.size
             text = i.options.encode()
-            blocks += struct.pack("<II", option_at + 8, len(text)) + text
+            blocks += struct.pack("<II", option_at + 8, len(text)) + text + b"\0"
             blocks += bytes(-len(blocks) % 8)
         if i.name:
             name_at = ENTRY.size + len(blocks)
@@ -203,7 +204,7 @@ def ptx_image(text: str, sm: int, compression: str = "none", version: tuple[int,
 
 def choose(images: Iterable[Image], capability: int) -> Image | None:
     """The PTX to translate for a compute capability (89 for 8.9): the newest it allows, else the oldest newer one;
-    architecture- specific PTX only when nothing else is there."""
+    architecture-specific PTX only when nothing else is there."""
 
     def rank(i: Image) -> int:
         base = 0 if i.flags & (FLAG_ARCH | FLAG_FAMILY) else 1_000_000

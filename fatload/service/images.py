@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fatload.cache.key import StoredImage
 from fatload.cache.store import Store
+from fatload.elf.errors import FatbinError
+from fatload.elf.fatbin import unpack
 
 LARGEST_TEXT = 1 << 31
 
@@ -16,26 +18,12 @@ def text_of(image: StoredImage) -> str:
     """The PTX text of a stored image. Raises ImageError; never unpacks more than the image says."""
     if image.kind != 1:
         raise ImageError(f"image of kind {image.kind} is no PTX")
-    if image.raw_bytes > LARGEST_TEXT:
-        raise ImageError(f"PTX of {image.raw_bytes} bytes is too large")
-    if image.compression == "none":
-        data = image.data
-    elif image.compression == "zstd":
-        import zstandard
-
+    data = image.data
+    if image.compression != "none":
         try:
-            data = zstandard.ZstdDecompressor().decompress(image.data, max_output_size=max(image.raw_bytes, 1))
-        except zstandard.ZstdError as e:
-            raise ImageError(f"damaged zstd data: {e}") from None
-        if len(data) > max(image.raw_bytes, 1):
-            raise ImageError("zstd data longer than stated")
-    else:
-        import lz4.block
-
-        try:
-            data = lz4.block.decompress(image.data, uncompressed_size=image.raw_bytes)
-        except (lz4.block.LZ4BlockError, ValueError, OverflowError, MemoryError) as e:
-            raise ImageError(f"damaged LZ4 data: {e}") from None
+            data = unpack(image.compression, data, image.raw_bytes, LARGEST_TEXT)
+        except FatbinError as e:
+            raise ImageError(str(e)) from None
     return data.rstrip(b"\0").decode("utf-8", "replace")
 
 

@@ -79,8 +79,8 @@ def read(data: bytes) -> Cubin:
     table = elf.section(".nv.info")
     registers = _registers(table.bytes) if table is not None else {}
     by_name = {s.name: s for s in elf.sections}
-    entries = [(n, s) for n, s in enumerate(symbols) if s.kind == _FUNCTION and s.other & _ENTRY]
-    kernels = [_kernel(by_name, s, registers.get(n)) for n, s in entries]
+    entries = {s.name: (s, registers.get(n)) for n, s in enumerate(symbols) if s.kind == _FUNCTION and s.other & _ENTRY}
+    kernels = [_kernel(by_name, s, r) for s, r in entries.values()]
     variables = [
         SassVariable(s.name, space, s.size)
         for s in symbols
@@ -112,13 +112,11 @@ def _symbols(elf: sections.Elf) -> list[_Symbol]:
     table, strings = elf.section(".symtab"), elf.section(".strtab")
     if table is None or strings is None:
         return []
-    data, names = table.bytes, strings.bytes
+    data, names = table.bytes, sections.Names(strings.bytes)
     found = []
     for at in range(0, len(data) - 23, 24):
         name, kind, other, section, _, size = struct.unpack_from("<IBBHQQ", data, at)
-        end = names.find(b"\0", name)
-        text = names[name : end if end >= 0 else None].decode("utf-8", "replace")
-        found.append(_Symbol(text, kind & 15, other, section, size))
+        found.append(_Symbol(names.at(name), kind & 15, other, section, size))
     return found
 
 

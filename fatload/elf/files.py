@@ -12,12 +12,12 @@ from fatload.elf import cubin, fatbin, sections, wrappers
 from fatload.elf.errors import FatbinError
 from fatload.elf.fatbin import Image
 
-SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_relfatbin")
 _ET_REL = 1
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
 _MEMBER = 60  # bytes of an archive member's header
-_PTX_HEAD = re.compile(rb"\A(?:\s|//[^\n]*(?:\n|\Z)|/\*.*?\*/)*\.version\b", re.DOTALL)
+_SPACE, _VERSION = re.compile(rb"\s*"), re.compile(rb"\.version\b")
 _LONGEST_HEAD = 1 << 16
+_LONGEST_NAME = 4096
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,7 +82,19 @@ def of_bytes(data: bytes, member: str = "") -> Iterator[Container]:
 
 def is_ptx(data: bytes) -> bool:
     """Whether text begins as PTX does, behind white space and comments."""
-    return _PTX_HEAD.match(data[:_LONGEST_HEAD]) is not None
+    head, at = data[:_LONGEST_HEAD], 0
+    while True:
+        space = _SPACE.match(head, at)
+        at = space.end() if space is not None else at
+        if head.startswith(b"//", at):
+            end = head.find(b"\n", at)
+        elif head.startswith(b"/*", at):
+            end = head.find(b"*/", at + 2) + 1
+        else:
+            return _VERSION.match(head, at) is not None
+        if end <= 0:
+            return False
+        at = end + 1
 
 
 def _ptx(data: bytes) -> Image:
@@ -99,7 +111,7 @@ def _elf(data: bytes, member: str) -> Iterator[Container]:
     elf = sections.read(data)
     registered = wrappers.versions(elf)
     for s in elf.sections:
-        if s.name not in SECTIONS:
+        if s.name not in wrappers.SECTIONS:
             continue
         label = f"{member}:{s.name}" if member else s.name
         linked = s.name != ".nv_fatbin" and elf.type != _ET_REL
@@ -124,8 +136,8 @@ def _archive(data: bytes) -> Iterator[Container]:
         if name == "//":
             names = content
         elif name not in ("/", "/SYM64/") and content[:4] == b"\x7fELF" and not cubin.is_cubin(content):
-            if name.startswith("/") and name[1:].isdigit():
+            if re.fullmatch(r"/[0-9]+", name):
                 start = int(name[1:])
-                name = names[start : names.find(b"\n", start)].decode("utf-8", "replace")
+                name = names[start : start + _LONGEST_NAME].partition(b"\n")[0].decode("utf-8", "replace")
             yield from _elf(content, name.rstrip("/"))
         at += _MEMBER + size + size % 2

@@ -9,10 +9,13 @@ as addends of relative relocations (position-independent files), or of relocatio
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 
 from fatload.elf.sections import Elf, Section
 
 MAGIC = 0x466243B1
+SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_relfatbin")
+"""Where containers lie."""
 _WRAPPER = struct.Struct("<IIQQ")
 _RELOCATION = struct.Struct("<QQq")
 _RELATIVE, _ABSOLUTE = 8, 1  # R_X86_64_RELATIVE, R_X86_64_64
@@ -23,47 +26,59 @@ def versions(elf: Elf) -> dict[tuple[str, int], int]:
     segment = elf.section(".nvFatBinSegment")
     if segment is None:
         return {}
-    addends = _addends(elf, segment)
-    found = {}
-    for at in range(0, len(segment.bytes) - _WRAPPER.size + 1, _WRAPPER.size):
-        magic, version, container, _ = _WRAPPER.unpack_from(segment.bytes, at)
+    places = _Places(elf)
+    addends = _addends(elf, segment, places)
+    data, found = segment.bytes, {}
+    for at in range(0, len(data) - _WRAPPER.size + 1, _WRAPPER.size):
+        magic, version, container, _ = _WRAPPER.unpack_from(data, at)
         if magic != MAGIC:
             continue
-        place = addends.get(at + 8) or _place(elf, container)
+        place = addends.get(at + 8) or places.at(container)
         if place is not None:
             found[place] = version
     return found
 
 
-def _place(elf: Elf, address: int) -> tuple[str, int] | None:
-    for s in elf.sections:
-        if s.address and s.bytes and s.address <= address < s.address + s.size:
-            return s.name, address - s.address
-    return None
+class _Places:
+    """The sections with containers, by their addresses."""
+
+    def __init__(self, elf: Elf) -> None:
+        there = [s for s in elf.sections if s.name in SECTIONS and s.address and s.size and s.file]
+        self.sections = sorted(there, key=lambda s: s.address)
+        self.starts = [s.address for s in self.sections]
+
+    def at(self, address: int) -> tuple[str, int] | None:
+        """(section, offset in it) of an address."""
+        index = bisect_right(self.starts, address) - 1
+        if index < 0 or address >= self.starts[index] + self.sections[index].size:
+            return None
+        return self.sections[index].name, address - self.starts[index]
 
 
-def _addends(elf: Elf, segment: Section) -> dict[int, tuple[str, int]]:
+def _addends(elf: Elf, segment: Section, places: _Places) -> dict[int, tuple[str, int]]:
     """What the pointers in the segment are relocated to, by their offset in it."""
+    symbols = elf.section(".symtab")
+    table = symbols.bytes if symbols is not None else b""
     found = {}
     for s in elf.sections:
         if s.name not in (".rela.dyn", ".rela.nvFatBinSegment"):
             continue
-        for at in range(0, len(s.bytes) - _RELOCATION.size + 1, _RELOCATION.size):
-            offset, info, addend = _RELOCATION.unpack_from(s.bytes, at)
+        data = s.bytes
+        for at in range(0, len(data) - _RELOCATION.size + 1, _RELOCATION.size):
+            offset, info, addend = _RELOCATION.unpack_from(data, at)
             place = None
             if s.name == ".rela.dyn" and info & 0xFFFFFFFF == _RELATIVE:
                 offset -= segment.address
-                place = _place(elf, addend) if 0 <= offset < segment.size else None
+                place = places.at(addend) if 0 <= offset < segment.size else None
             elif s.name == ".rela.nvFatBinSegment" and info & 0xFFFFFFFF == _ABSOLUTE:
-                place = _target(elf, info >> 32, addend)
+                place = _target(elf, table, info >> 32, addend)
             if place is not None:
                 found[offset] = place
     return found
 
 
-def _target(elf: Elf, symbol: int, addend: int) -> tuple[str, int] | None:
-    table = elf.section(".symtab")
-    if table is None or (symbol + 1) * 24 > len(table.bytes):
+def _target(elf: Elf, symbols: bytes, symbol: int, addend: int) -> tuple[str, int] | None:
+    if (symbol + 1) * 24 > len(symbols):
         return None
-    _, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", table.bytes, symbol * 24)
+    _, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", symbols, symbol * 24)
     return (elf.sections[section].name, value + addend) if section < len(elf.sections) else None

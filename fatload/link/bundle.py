@@ -10,6 +10,7 @@ MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 HOST = "host-x86_64-unknown-linux-gnu--"
 PREFIX = "hipv4-amdgcn-amd-amdhsa--"
 ALIGN = 4096
+_LONGEST_NAME = 4096
 
 
 def write(objects: dict[str, bytes]) -> bytes:
@@ -36,14 +37,19 @@ def read(data: bytes) -> dict[str, bytes]:
         if count > 1024:
             raise LinkError(f"a bundle of {count} entries")
         at = len(MAGIC) + 8
-        found = {}
+        found, total = {}, 0
         for _ in range(count):
             offset, size, length = struct.unpack_from("<QQQ", data, at)
             at += 24
+            if length > _LONGEST_NAME:
+                raise LinkError(f"an entry with a name of {length} bytes")
             name = data[at : at + length].decode()
             at += length
-            if offset + size > len(data) or length > 4096:
+            if offset + size > len(data):
                 raise LinkError(f"the entry {name} lies outside the bundle")
+            total += size
+            if total > len(data):
+                raise LinkError("the entries of the bundle overlap")
             if size:
                 found[name] = data[offset : offset + size]
         return found

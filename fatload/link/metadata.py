@@ -112,12 +112,14 @@ def symbols(code: bytes) -> set[str]:
     table, strings = elf.section(".dynsym"), elf.section(".dynstr")
     if table is None or strings is None:
         return set()
-    found = set()
-    for at in range(24, len(table.bytes) - 23, 24):  # the first one is empty
-        name, _, _, section = struct.unpack_from("<IBBH", table.bytes, at)
+    data, names, found = table.bytes, sections.Names(strings.bytes), set()
+    for at in range(24, len(data) - 23, 24):  # the first one is empty
+        name, _, _, section = struct.unpack_from("<IBBH", data, at)
         if section:
-            end = strings.bytes.find(b"\0", name)
-            found.add(strings.bytes[name : max(end, name)].decode("utf-8", "replace"))
+            try:
+                found.add(names.at(name))
+            except FatbinError as e:
+                raise LinkError(f"damaged code object: {e}") from None
     return found - {""}
 
 

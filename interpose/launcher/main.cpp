@@ -35,7 +35,7 @@ constexpr char kHelp[] =
     "  FATLOAD_CACHE_DIR     translated kernels (~/.cache/fatload)\n"
     "  FATLOAD_CPU_THREADS   threads of the CPU device (as many as there are processors)\n"
     "  FATLOAD_CPU_TARGET    x86-64-v3 or x86-64-v4 (what the processor has)\n"
-    "  FATLOAD_CPU_STACK     bytes of a warp's stack, e.g. 1M (256K)\n"
+    "  FATLOAD_CPU_STACK     bytes of a warp's stack, e.g. 4M (1M)\n"
     "  FATLOAD_PYTHON        interpreter of the translation service (that of the installation)\n"
     "  FATLOAD_LOG           file for the service's messages\n"
     "\n"

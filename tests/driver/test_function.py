@@ -119,7 +119,7 @@ def test_the_best_block_size(cuda: Driver, module: int) -> None:
         assert 0 < block.value <= most
         resident = occupancy(cuda, function, block.value)
         assert grid.value == resident * cuda.attribute(16)
-        sizes = [s for s in range(32, most + 1, 32)] or [most]
+        sizes = list(range(32, most + 1, 32)) or [most]
         assert resident * block.value >= max(occupancy(cuda, function, s) * s for s in sizes)
 
 

@@ -81,7 +81,7 @@ size_t read_stack_bytes() {
     if (*end == 'k' || *end == 'K') value <<= 10;
     if (*end == 'm' || *end == 'M') value <<= 20;
   }
-  if (value == 0) value = 256 << 10;
+  if (value == 0) value = 1 << 20;
   value = std::clamp(value, 64ull << 10, 1ull << 30);
   return (value + kPage - 1) / kPage * kPage;
 }

@@ -26,7 +26,7 @@ extern "C" uintptr_t fatload_fiber_begin(void** save, void* top, fatload::cpu::C
 
 namespace fatload::cpu {
 
-// Bytes of a warp's stack: FATLOAD_CPU_STACK (suffixes K and M allowed) or 256 KiB; whole pages.
+// Bytes of a warp's stack: FATLOAD_CPU_STACK (suffixes K and M allowed) or 1 MiB; whole pages.
 size_t stack_bytes();
 
 class Stack {

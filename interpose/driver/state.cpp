@@ -126,6 +126,11 @@ CUcontext current_context() {
   return stack.items.empty() ? nullptr : stack.items.back();
 }
 
+static thread_local bool in_host_function = false;
+
+HostFunctionScope::HostFunctionScope() { in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
+
 Call::Call(const char* name, Need need) : result_(CUDA_SUCCESS), per_thread_(fatload_per_thread_mark) {
   fatload_per_thread_mark = false;
   if (tracing()) std::fprintf(stderr, "fatload: %s\n", name);
@@ -153,7 +158,7 @@ Call::Call(const char* name, Need need) : result_(CUDA_SUCCESS), per_thread_(fat
     // The runtime makes the primary context current before it retains it; nothing else may use it until then.
     context_->active = true;
   }
-  if (need == Healthy) result_ = state.device->error();
+  if (need == Healthy) result_ = in_host_function ? CUDA_ERROR_NOT_PERMITTED : state.device->error();
 }
 
 CUresult Call::stream(CUstream handle, CUstream* out) const {

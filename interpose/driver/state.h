@@ -183,6 +183,16 @@ class Call {
   bool per_thread_;
 };
 
+// While one lives, its thread runs a host function of a stream. Calls that use the device are refused there: one
+// that waited would wait for the very function that makes it.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
+
 // A new context object (not current, not registered).
 CUctx_st* make_context(int device, unsigned flags, bool primary);
 // Ends what a context holds: streams, modules, memory, local storage.

@@ -121,7 +121,10 @@ API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (!function) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
-  return stream->queue->host([function, data] { function(data); });
+  return stream->queue->host([function, data] {
+    HostFunctionScope scope;
+    function(data);
+  });
 }
 
 API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void* data, unsigned flags) {
@@ -131,7 +134,10 @@ API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, voi
   if (CUresult error = call.stream(handle, &stream); error != CUDA_SUCCESS) return error;
   if (!function || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult error = order(stream); error != CUDA_SUCCESS) return error;
-  return stream->queue->host([function, handle, data] { function(handle, State::get().device->error(), data); });
+  return stream->queue->host([function, handle, data] {
+    HostFunctionScope scope;
+    function(handle, State::get().device->error(), data);
+  });
 }
 
 API CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer, size_t, unsigned) {

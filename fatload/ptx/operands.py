@@ -82,6 +82,7 @@ _FLOAT = re.compile(r"-?(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[
 _ADDRESS = re.compile(r"\[\s*([A-Za-z_$%][\w$]*)\s*(?:([+-])\s*(.+?))?\s*\]\Z", re.DOTALL)
 _DOTTED = re.compile(r"([A-Za-z_$%][\w$]*)\.([a-z0-9]+)\Z")
 _OFFSET = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\d\S*)\Z")
+_PAIR = re.compile(r"([A-Za-z_$%][\w$]*)\s*\|\s*([A-Za-z_$%][\w$]*)\Z")
 _SELECTOR = re.compile(r"[bh][0-9]{1,4}\Z")
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
@@ -123,9 +124,9 @@ def parse(r: BodyReader, text: str, offset: int) -> Operand:
         if not text.endswith("}"):
             raise r.error("missing }", offset, text)
         return Vec(tuple(parse(r, x, offset) for x in split(text[1:-1])))
-    if "|" in text and text.count("|") == 1 and "(" not in text:
-        a, _, b = text.partition("|")
-        return Pair(parse(r, a.strip(), offset), parse(r, b.strip(), offset))
+    pair = _PAIR.match(text)
+    if pair:
+        return Pair(name(r, pair[1], offset), name(r, pair[2], offset))
     if first == "!":
         inner = parse(r, text[1:].strip(), offset)
         if isinstance(inner, Reg):

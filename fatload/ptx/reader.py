@@ -187,6 +187,8 @@ def _add(s: Scan, module: Module, item: Item, lazy: bool) -> Function:
     if item.body is None:
         return f
     try:
+        if any(v.space == "reg" for v in (*f.params, *f.returns)):
+            raise PtxError(f"{f.name}: parameters in registers are not supported", f.line, 0, f.name, 801)
         reader = BodyReader(s, f, item.body, item.body_start)
         for v in (*f.params, *f.returns):
             if v.name != "_":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from math import prod
 
 from fatload.ptx.model import SIZES, Address, PtxError, Variable
 
@@ -269,7 +270,7 @@ def variables(head: str, line: int) -> list[Variable]:
             if t.take("="):
                 v.init = tuple(_initialiser(t, v))
                 if v.dims and v.dims[0] == 0:
-                    v.dims = (-(-len(v.init) // max(1, _product(v.dims[1:]) * v.vector)), *v.dims[1:])
+                    v.dims = (-(-len(v.init) // max(1, prod(v.dims[1:]) * v.vector)), *v.dims[1:])
             if any(d < 0 for d in v.dims) or v.size > 1 << 40:
                 raise t.error("bad array size")
             found.append(v)
@@ -298,13 +299,6 @@ def _variable(
     return Variable(name, space, type_, line, (), vector, align or SIZES[type_] * vector, None, linkage, managed)
 
 
-def _product(dims: tuple[int, ...]) -> int:
-    total = 1
-    for d in dims:
-        total *= d
-    return total
-
-
 def _initialiser(t: Tokens, v: Variable) -> list[int | Address]:
     """Flattened elements; inner braces that are short are filled with zeros."""
     return _values(t, v, v.dims + ((v.vector,) if v.vector > 1 else ()))
@@ -318,7 +312,7 @@ def _values(t: Tokens, v: Variable, dims: tuple[int, ...]) -> list[int | Address
     while not t.take("}"):
         part = _values(t, v, inner) if t.peek() == "{" else [_element(t, v)]
         if (inner and len(part) > 1) or (inner and t.items[t.at - 1] == "}"):
-            part += [0] * (_product(inner) - len(part))
+            part += [0] * (prod(inner) - len(part))
         values += part
         if not t.take(","):
             t.expect("}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from math import prod
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -185,19 +186,21 @@ def _variables(node: Node) -> list[Variable]:
             if init:
                 v.init = tuple(_flat(init[0], v, v.dims + ((v.vector,) if v.vector > 1 else ())))
                 if v.dims and not v.dims[0]:
-                    each = v.vector
-                    for d in v.dims[1:]:
-                        each *= d
+                    each = v.vector * prod(v.dims[1:])
                     v.dims = (-(-len(v.init) // each), *v.dims[1:])
             found.append(v)
     return found
 
 
 def _declared(common: Variable, declarator: Node) -> list[Variable]:
-    name, count = _token(declarator, "NAME"), _token(declarator, "INT")
     dims = tuple(value(d.children[0]) if d.children else 0 for d in _trees(declarator, "dimension"))
-    names = [f"{name}{k}" for k in range(int(count))] if count else [name]
-    return [replace(common, name=n, dims=dims) for n in names]
+    return [replace(common, name=n, dims=dims) for n in _names(declarator)]
+
+
+def _names(node: Node) -> list[str]:
+    """The names that ``NAME`` or ``NAME<INT>`` stands for."""
+    name, count = _token(node, "NAME"), _token(node, "INT")
+    return [f"{name}{k}" for k in range(int(count))] if count else [name]
 
 
 def _parameters(node: Node, rule: str) -> list[Variable]:
@@ -217,10 +220,7 @@ def _flat(node: Node, v: Variable, dims: tuple[int, ...]) -> list[int | Address]
             for part in _trees(node):
                 inner = _flat(part, v, dims[1:])
                 if part.data == "values" and dims[1:]:
-                    size = 1
-                    for d in dims[1:]:
-                        size *= d
-                    inner += [0] * (size - len(inner))
+                    inner += [0] * (prod(dims[1:]) - len(inner))
                 elements += inner
             return elements
         case "integer_value":
@@ -289,8 +289,7 @@ class _Body:
             case "registers":
                 kind, width = _token(s, "TYPE")[1:], int(_token(s, "VECTOR")[2:] or 1)
                 for r in _trees(s):
-                    name, count = _token(r, "NAME"), _token(r, "INT")
-                    for n in [f"{name}{k}" for k in range(int(count))] if count else [name]:
+                    for n in _names(r):
                         body.registers[self.declare(n)] = (kind, width)
             case "variable":
                 for v in _variables(s):
